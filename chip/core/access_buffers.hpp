@@ -56,13 +56,13 @@ class AccessBuffers {
     drain(stores_, issue);
   }
 
-  /// An access is deferred: nobody knows when its fill is done.
+  /// A deferred access: the end of its fill is unknown.
   void defer() { state_.fills_until = Scoreboard::kUnknown; }
   /// Deferred accesses have performed; `any` are left.
   void settle(bool any) { state_.fills_until = any ? Scoreboard::kUnknown : latest(); }
 
  private:
-  /// That of a load, if it is done later than `store`.
+  /// The fill of a load of `line`, if it ends later than that of `store`; else `store`.
   const AccessBuffer::Entry* later_fill(LineAddr line, const AccessBuffer::Entry* store) const {
     const AccessBuffer::Entry* const load = loads_.find(line);
     return load != nullptr && (store == nullptr || load->done > store->done) ? load : store;

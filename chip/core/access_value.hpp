@@ -44,7 +44,7 @@ std::uint64_t sign_extended(std::uint64_t raw) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<T>(raw)));
 }
 
-/// What a load makes of the bytes that it loads, zero-extended.
+/// The register value of a load, from its bytes, zero-extended.
 inline std::uint64_t loaded(isa::Op op, std::uint64_t raw) {
   switch (op) {
     case isa::Op::lb:

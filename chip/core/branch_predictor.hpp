@@ -29,7 +29,7 @@ class BranchPredictor {
     const std::uint64_t bit = index % kCountersPerWord * 2;
     const std::uint64_t counter = word >> bit & 3;
     const bool predicted = counter >= kWeaklyTaken;
-    // Whoever cannot predict it cannot on the host either: nothing branches on it.
+    // Branch-free: a branch that the predictor mispredicts is unpredictable on the host too.
     const std::uint64_t up = taken & (counter < kStronglyTaken), down = !taken & (counter > 0);
     const std::uint64_t next = counter + up - down;
     word ^= (counter ^ next) << bit;
@@ -56,7 +56,8 @@ class BranchPredictor {
     return right;
   }
 
-  /// What it knows of the way to where execution is; what it has learned is not part of it.
+  /// The predictor's speculative state, saved and restored with the point of execution. Learned counters are
+  /// not part of it.
   struct Path {
     std::uint64_t history = 0;
     std::size_t top = 0;

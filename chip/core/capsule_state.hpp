@@ -37,7 +37,7 @@ class CapsuleState {
 
   /// Why no task can make the call that the core is at, as a sentence; empty if it can.
   std::string refusal() const;
-  /// What is wrong with the outermost call that a speculative task makes (P22).
+  /// Whether the outermost call of a speculative task is wrong, and why (P22).
   bool is_bad_call() const;
 
   /// The outermost call has been made. `is_task`: by a task.
@@ -57,7 +57,7 @@ class CapsuleState {
   void resume(const OpenCapsuleCall& call, bool is_doomed, Cycle at);
 
   HandlerArea& handlers() { return handlers_; }
-  /// Where the handlers of the call have their records.
+  /// The area that holds the records of the call's handlers.
   HandlerArea& records() { return call_.promised_by != nullptr ? *call_.promised_by : handlers_; }
   /// The call has registered as many handlers as it may.
   bool has_most_handlers() const { return call_.registered == config_.capsule_handlers; }

@@ -292,7 +292,7 @@ void Core::advance(Cycle now) {
     promotes_ = false;
     if (is_exception(now)) return;
   }
-  // One strict action after another while the clock allows; each case either goes on or returns.
+  // Strict actions in turn, while the clock allows; each case either goes on or returns.
   while (true) {
     if (pipeline_.cycle() >= slice_end_ && activity_ == Activity::thread && pipeline_.cycle() <= now) {
       if (pipeline_.deferrals().any()) {

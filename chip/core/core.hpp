@@ -1,14 +1,15 @@
-// One core: what it runs (a thread, a task, an internal task of its task unit, nothing) and when. Executes
-// through its Pipeline, turns the pipeline's stops into calls of its host, and accounts for every cycle
-// (C23).
+// A core: its current activity (a thread, a task, an internal task of its task unit, nothing) and its time.
+// It executes through its Pipeline, turns the pipeline's stops into calls of its host, and accounts for every
+// cycle (C23).
 //
-// A speculative task's cycles are its attempt's, whose fate decides on their class; only stalls are charged
-// at once. Aborted (abort_task), it stops at once and the core rolls back until it is woken. What only a
-// non-speculative task may do ends it too (C18), as an exception. Both may happen inside any call of the
-// host, even within an access of this core: after each, the core looks whether it still runs its task.
+// The cycles of a speculative task belong to its attempt, whose fate decides their class; only stalls are
+// charged at once. An aborted task (abort_task) stops at once, and the core rolls back until it is woken. An
+// action that only a non-speculative task may do ends the task too, as an exception (C18). Both may happen
+// inside any call of the host, even within an access of this core. After each call the core therefore checks
+// whether it still runs its task.
 //
-// A task that waits in a system call leaves the core, and takes the core's worker with it (C18). The core
-// gets another worker when it is given the next task, or goes on with a task that has waited, and its worker.
+// A task that waits in a system call leaves the core and takes the core's worker with it (C18). The core gets
+// another worker with its next task, or resumes a task that has waited, together with its worker.
 //
 // Invariant: account_.accounted() <= the core's cycle.
 // SPDX-License-Identifier: MIT
@@ -30,7 +31,8 @@
 
 namespace rubato::chip {
 
-/// What a create instruction with immediate `flags` (CreateFlags) asks for, from the registers it takes (C6).
+/// The task that a create instruction with immediate `flags` (CreateFlags) describes, from the registers it
+/// takes (C6).
 TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags);
 /// The same of capsule.on_abort, whose operands are a create's without timestamp and locale.
 TaskDescriptor handler_of(const HartState& hart, std::uint32_t flags);
@@ -66,7 +68,7 @@ class Core final : public EventHandler {
 
   /// Runs `thread` from `at`, for at most `slice` cycles if others wait (0: no limit).
   void run_thread(Thread& thread, Cycle at, Latency slice);
-  /// Its slice ended and nobody waits: `slice` more cycles.
+  /// The slice ended and no thread waits for a core: `slice` more cycles.
   void extend_slice(Latency slice) { slice_end_ = slice == 0 ? kNever : pipeline_.cycle() + slice; }
   /// Its slice ends as soon as the clock reaches it.
   void end_slice() { slice_end_ = earlier(slice_end_, pipeline_.cycle()); }
@@ -142,11 +144,12 @@ class Core final : public EventHandler {
   bool on_finish(Cycle now);
   void read_register(unsigned selector, unsigned rd);
   void leave_kernel(Cycle at);
-  /// What is not charged yet of the cycles before `until` is of class `c`.
+  /// Charges the cycles before `until` that are not charged yet to class `c`.
   void account(CycleClass c, Cycle until);
   CycleClass running_class() const;
 
-  // What an event reads first stands first, see EventHandler::kFirstUsed; so it does in the pipeline.
+  // Members that an event reads first stand first, see EventHandler::kFirstUsed; the same holds in the
+  // pipeline.
   CoreId id_;
   Activity activity_ = Activity::idle;
   bool in_region_ = false;

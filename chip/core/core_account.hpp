@@ -43,7 +43,7 @@ class CoreAccount {
     if (until <= accounted_) return;
     Latency rest = until - accounted_;
     for (unsigned p = 0; p < kCycleParts; ++p) {
-      // Which of them are zero cannot be predicted: nothing branches on it.
+      // Branch-free: the parts that are zero are unpredictable.
       const Latency share = std::min<Latency>(parts[p], rest);
       charge(static_cast<CyclePart>(p), share);
       rest -= share;

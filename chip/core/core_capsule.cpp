@@ -1,4 +1,4 @@
-// What a core does at the four capsule instructions: P12, P13, P21, P22, P27; Espresso, Sec. IV-B, V-C.
+// The four capsule instructions on a core: P12, P13, P21, P22, P27; Espresso, Sec. IV-B, V-C.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -110,7 +110,7 @@ void Core::doom(Cycle at) {
   wakeup_.schedule(at);
 }
 
-// What only the capsule's own code can cause is its error, not misspeculation (P42).
+// A fault that only the capsule's own code can cause is its error, not misspeculation (P42).
 bool Core::dooms(const Fault& fault, Cycle now) {
   const bool is_access = fault.kind == FaultKind::load_access || fault.kind == FaultKind::store_access;
   if (!fault.is_of_task && (!is_access || pipeline_.rights().is_in_untracked_page(fault.address)))

@@ -1,4 +1,4 @@
-// What a core does about accesses that wait for messages (K11, K14). See deferral_unit.hpp.
+// The core's side of accesses that wait for messages (K11, K14). See deferral_unit.hpp.
 // SPDX-License-Identifier: MIT
 #include "chip/core/core.hpp"
 #include "chip/core/pipeline.hpp"

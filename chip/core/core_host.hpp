@@ -1,4 +1,5 @@
-// What a core asks of the chip around it: threads to run, system calls, tasks, and where to report faults.
+// The chip around a core, as the core sees it: threads to run, system calls, tasks, and the place to report
+// faults.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -54,7 +55,7 @@ class CoreHost {
   /// The core is at the entry of heap function `function` (run.alloc=ideal), whose arguments its pipeline's
   /// registers hold; the host serves the call.
   virtual HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) = 0;
-  /// Of its last call that faulted.
+  /// The fault of the core's last heap call that faulted.
   virtual const Fault& heap_fault(CoreId core) const = 0;
 
   /// A thread outside tasks executed `create`.

@@ -1,6 +1,6 @@
-// What a core needs of a model of execution that stands in place of its pipeline's own, which is in order:
-// one call a run slice, and word of what happens to accesses under way. Registers, counters and why it
-// stopped are in what the model shares with the pipeline (PipelineState).
+// Interface of an execution model that replaces the pipeline's own in-order model. A core makes one call a
+// run slice, and reports events of accesses under way. Registers, counters and the reason of a stop are in
+// the state that the model shares with the pipeline (PipelineState).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,7 +35,7 @@ class CoreModel {
 
   /// Messages have brought `line`, or the right to it. False: nothing waits for it.
   virtual bool note_ready(LineAddr line) = 0;
-  /// What waits for the line goes on; run() follows.
+  /// Instructions that wait for the line go on; run() follows.
   virtual void perform(LineAddr line, Cycle now) = 0;
   /// Pages of [begin, end) are about to change: what is to be done there before is done, or done again after.
   /// True: run() is to follow.

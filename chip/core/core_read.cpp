@@ -1,4 +1,4 @@
-// What task.read gives, and what a create's registers say: C6, P24.
+// The value of task.read, and the operands in a create's registers: C6, P24.
 // SPDX-License-Identifier: MIT
 #include "chip/core/core.hpp"
 #include "chip/isa/task_instructions.hpp"

@@ -18,7 +18,7 @@ namespace rubato::chip {
 
 class CoreWorker {
  public:
-  /// Of the core with this pipeline, which outlives it.
+  /// `pipeline`: the core's; it outlives this.
   explicit CoreWorker(Pipeline& pipeline) : pipeline_(pipeline) {}
 
   /// The thread, or the worker's; null if there is none.

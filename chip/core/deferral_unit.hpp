@@ -28,18 +28,18 @@ class DeferralUnit {
   // ---- The instruction that is executed ----
 
   enum class Look : std::uint8_t { nothing, taken, leaves };
-  /// Of an access while some are deferred: those of its line come first, and their stores may serve it.
-  /// Taken: end() follows.
+  /// Checks an access while others are deferred: deferred accesses of its line come first, and their stores
+  /// may serve it. Taken: end() follows.
   Look look(Addr address, unsigned bytes, bool write, IssueSlot& slot);
   /// An access to one line, which needs an entry of `buffer`, was not done: true if the core can go on
   /// without, and end() follows.
   bool defer(AccessBuffer& buffer);
   /// An access has been taken or deferred, and end() is to follow.
   bool is_taking() const { return how_ != How::none; }
-  /// It is a load that a deferred store serves with this value.
+  /// The access is a load that a deferred store serves with this value.
   bool is_forwarded() const { return how_ == How::forwarded; }
   std::uint64_t forwarded() const { return forwarded_; }
-  /// That access is this instruction's.
+  /// Ends the taking: the access belongs to this instruction.
   void end(const isa::Insn& insn, Addr pc, IssueSlot& slot);
   /// Entries of the undo log that deferred stores will make: the room is theirs from now on, as one that had
   /// to wait for it then would do so with its line in hand.
@@ -47,7 +47,7 @@ class DeferralUnit {
 
   // ---- Messages ----
 
-  /// They have brought `line`, or the right to it. False: no deferred access waits for it.
+  /// Messages have brought `line`, or the right to it. False: no deferred access waits for it.
   bool note_ready(LineAddr line);
   /// Performs deferred accesses of `line`, in order, up to one that is blocked.
   void perform(LineAddr line, Cycle now);
@@ -57,9 +57,9 @@ class DeferralUnit {
   /// perform() met a page that has lost its rights since the access was deferred: the departure's fault says
   /// where. The access is gone.
   bool take_fault() { return std::exchange(is_fault_, false); }
-  /// Those of [begin, end) perform before something becomes of the memory, or of this core, that does not
-  /// wait for messages (K14). What these bring later is not used. A speculative task's are left: they find
-  /// what there is then.
+  /// Performs the accesses of [begin, end) at once: an event that does not wait for messages is about to
+  /// change the memory or this core (K14). The contents of their messages are not used later. Accesses of a
+  /// speculative task are left, and find the state of that later time.
   void perform_at_once(Addr begin, Addr end, Cycle now);
   /// The core has waited until `at`: that is charged to the access that performed last.
   void resume(Cycle at);
@@ -69,12 +69,12 @@ class DeferralUnit {
  private:
   enum class How : std::uint8_t { none, first, behind, forwarded };
 
-  /// What a speculative task does in a capsule, aborted or not, is done at once.
+  /// Accesses of a speculative task in a capsule, aborted or not, are performed at once.
   bool is_allowed() const {
     return !state_.task.is_doomed && (state_.task.attempt == nullptr || state_.hart.capsule_depth == 0);
   }
   void give_value(const DeferredAccess& access, std::uint64_t ready, const AccessParts& parts);
-  /// Some have performed, or are gone: what is ready when, as the interpreter wants to know it.
+  /// Deferred accesses have performed, or are gone: updates the ready times that the interpreter reads.
   void settle();
   void drop(const DeferredAccess& access);
 

@@ -1,5 +1,5 @@
-// Why a pipeline leaves what it executes. Whatever cannot go on says why here and returns false, and so does
-// whoever called it.
+// The reason for which a pipeline stops executing. A function that cannot go on records the reason here and
+// returns false; its callers return false in turn.
 // SPDX-License-Identifier: MIT
 #pragma once
 

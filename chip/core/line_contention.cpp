@@ -149,7 +149,7 @@ void LineContention::use(Line& line, std::uint32_t core, Addr address, unsigned 
   }
 }
 
-// What an aborted attempt has asked for is not asked for by the next task.
+// Requests of an aborted attempt do not count for the next task.
 void LineContention::on_begin(CoreId core, const HartState&) { of_cores_[core.value].pending.clear(); }
 
 void LineContention::on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) {
@@ -172,8 +172,8 @@ void LineContention::on_store(CoreId core, Addr address, unsigned bytes) {
   write_word(*line, address);
 }
 
-// Of two atomics in a row the second finds another value: the first took what the core has waited for, or
-// neither waits.
+// If two atomics in a row find different values, the spin ends as acquired: the first one got the value the
+// core waited for, or neither waits.
 void LineContention::on_atomic(CoreId core, Addr address, unsigned bytes, std::uint64_t old_value) {
   OfCore& of = of_cores_[core.value];
   Line* const line = find(line_of(address));
@@ -223,7 +223,7 @@ void LineContention::end_spin(OfCore& core, bool acquired) {
   }
 }
 
-// What ended between two stores to the word ended by the first of them.
+// Spins that ended between two stores to the word were ended by the first of the two.
 void LineContention::write_word(Line& line, Addr address) {
   const auto found = line.words.find(address);
   if (found == line.words.end()) return;

@@ -30,7 +30,7 @@ namespace rubato::chip {
 
 class LineContention final : public MemorySystem, public ExecutionObserver {
  public:
-  /// What a spin on a word waits for.
+  /// The kind of wait behind the spins on a word.
   enum class Wait : std::uint8_t {
     lock,     ///< an atomic on the word ends most spins
     barrier,  ///< one store ends the spins of several cores
@@ -49,7 +49,8 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
     std::uint32_t core = 0;
     std::uint64_t transfers = 0, cycles = 0;
     std::uint64_t touched = 0, written = 0;  ///< a bit a byte
-    // Of others: since the last tenure began, and between the one before and that.
+    // Bytes that other cores wrote and used: `next` since the last tenure began, `now` in the interval before
+    // that.
     std::uint64_t written_next = 0, used_next = 0, written_now = 0, used_now = 0;
     std::uint64_t tenure_cycles = 0;  ///< waited for it
     bool is_known = false;            ///< what others did before the tenure was seen
@@ -71,7 +72,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   };
   static constexpr std::uint32_t kNobody = ~0U;
 
-  /// What it is given outlives it.
+  /// Both references outlive this.
   LineContention(MemorySystem& memory, const Timeline& timeline, std::uint32_t cores);
 
   AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) override;
@@ -95,7 +96,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   /// From request to data, of all misses of loads, stores and atomics: cores wait for them less, where they
   /// go on meanwhile.
   std::uint64_t miss_cycles() const { return miss_cycles_; }
-  /// Those with transfers or spins, by address.
+  /// The lines with transfers or spins, by address.
   const std::map<LineAddr, std::unique_ptr<Line>>& lines() const { return lines_; }
 
  private:
@@ -103,7 +104,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   static constexpr std::uint32_t kMostOthers = 8;  // other loads between two of a spin
   static constexpr std::size_t kFilter = 4096;
 
-  /// Of a line that one core uses, or that all only read.
+  /// The state of a line that one core uses, or that all cores only read.
   struct Quiet {
     std::uint32_t core;
     bool is_written, is_shared;

@@ -1,5 +1,5 @@
-// What lr has reserved for sc: the address in the hart, its line in the L1 and, of non-speculative tasks,
-// among the chip's Reservations.
+// The reservation that lr makes for sc: the address in the hart, its line in the L1 and, for non-speculative
+// tasks, its line among the chip's Reservations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ class LoadReservation {
                   const MemoryRights& rights, HartState& hart)
       : core_(core), l1d_(l1d), others_(others), task_(task), rights_(rights), hart_(hart) {}
 
-  /// Of an address whose line is in the L1.
+  /// Reserves an address whose line is in the L1.
   void make(Addr address) {
     const LineAddr line = line_of(address);
     l1d_.reserve(line);
@@ -27,10 +27,10 @@ class LoadReservation {
       others_->make(core_, line);
     hart_.reservation = address;
   }
-  /// An sc to `address` succeeds.
-  // A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is later must
-  // not make its sc fail. Nor may it that of a non-speculative task, though it takes the line from the L1.
-  // Untracked memory is shared with whoever is at work on it (P32).
+  /// An sc to `address` succeeds. A speculative task is atomic: an earlier task that wrote the line has
+  /// aborted it, and a later task must not make its sc fail. A later task must not make the sc of a
+  /// non-speculative task fail either, though it takes the line from the L1. Untracked memory is shared with
+  /// all code that works on it (P32).
   bool stands(Addr address) const {
     if (hart_.reservation != address) return false;
     const LineAddr line = line_of(address);
@@ -44,7 +44,8 @@ class LoadReservation {
     l1d_.clear_reservation();
     if (others_ != nullptr) others_->end(core_);
   }
-  /// Somebody else wrote to one of these lines, not by way of the caches.
+  /// A write to one of these lines that did not pass the caches, such as one by the kernel, ends the
+  /// reservation.
   void lose(LineAddr first, LineAddr last) {
     if (hart_.reservation == HartState::kNoReservation) return;
     if (const LineAddr line = line_of(hart_.reservation); line >= first && line <= last) end();

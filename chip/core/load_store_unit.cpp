@@ -35,8 +35,8 @@ bool LoadStoreUnit::defer(LineAddr first, LineAddr last, AccessBuffer& buffer) {
   return first == last && deferrals_.defer(buffer) && skip();
 }
 
-// What the L1 refuses now it refuses later: until this core goes on, lines only leave it, but for what a
-// rollback brings, which has no mark.
+// A retry misses again: while this core waits, lines can only leave its L1. A rollback may bring one in, but
+// unmarked.
 bool LoadStoreUnit::leave_for_access(LineAddr line, Addr address, bool is_refused) {
   port_.announce(line, address);
   state_.is_refused = is_refused;
@@ -131,7 +131,7 @@ bool LoadStoreUnit::store(Addr address, unsigned bytes, IssueSlot& slot) {
     if (line == last) break;
   }
   if (state_.task.attempt != nullptr) log_.log(address, bytes);
-  slot.done = slot.issue + 1;  // nobody waits for a store but fences and a full buffer
+  slot.done = slot.issue + 1;  // only fences and a full buffer wait for a store
   slot.source = ResultSource::core;
   return true;
 }

@@ -30,7 +30,7 @@ class LookaheadWindow {
     run_end_ = strict_end_ > pause && strict_end_ - pause > kLongestBlock ? pause : strict_end_ + lookahead_;
     clock_ = now.value;
   }
-  /// What the core has just done gave others an event at `next`, if none was earlier.
+  /// The core's last action gave others an event at `next`, if none was earlier.
   void narrow(Cycle next) {
     strict_end_ = std::min(strict_end_, std::max(next.value, clock_ + 1));
     run_end_ = std::min(run_end_, strict_end_ + lookahead_);

@@ -67,7 +67,7 @@ void MemoryPort::begin_task() {
     return;
   }
   if (attempt != nullptr) {
-    // One that goes on begins in its capsule.
+    // A resumed attempt begins in its capsule.
     const bool keeps =
         state_.task.injected == CapsuleFault::resumed_marks_kept && state_.hart.capsule_depth != 0;
     if ((attempt->virtual_time < last_ || !forwards_) && !keeps) l1d.clear_marks();
@@ -82,7 +82,7 @@ void MemoryPort::end_speculation() {
 }
 
 void MemoryPort::mark_unchecked(LineAddr line) {
-  // What is no guest memory, as logs and spilled tasks, no guest can touch.
+  // Lines outside guest memory, such as logs and spilled tasks, are out of the guest's reach.
   if (state_.rights.is_in_untracked_page(addr_of(line)) && !state_.rights.is_own_stack(line)) {
     state_.ports.l1d.mark_untracked(line);
   } else {

@@ -24,7 +24,8 @@ class MemoryPort final : private L1Recorder {
   bool hits(LineAddr line, bool write, bool missed = false);
   /// Every access to the memory system goes through here. Not done: the pipeline leaves.
   AccessResult access(LineAddr line, AccessKind kind, std::uint64_t issue);
-  /// What a load or store of a line is that hits() has refused: nothing of it need be checked, or all.
+  /// The kind of access after hits() has refused a load or store of `line`: unchecked as a whole, or checked
+  /// as a whole.
   AccessKind unchecked(LineAddr line, AccessKind kind) const {
     if (!state_.ports.l1d.has_marks() || (!state_.task.is_doomed && !state_.rights.is_untracked(line)))
       return kind;
@@ -46,7 +47,7 @@ class MemoryPort final : private L1Recorder {
 
   /// The task is aborted, perhaps by the access that is being made.
   void stop_task() { is_stopped_ = true; }
-  /// That has happened since the last access began.
+  /// stop_task() has been called since the last access began.
   bool is_stopped() const { return is_stopped_; }
 
  private:

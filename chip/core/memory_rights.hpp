@@ -1,10 +1,10 @@
-// What the code on a core may touch beyond what the pages allow, and what of it is checked: worker stacks
-// (C7), untracked memory (P29, P30) and doomed runs (P37). Looks at addresses only, and changes nothing.
-//
-//   own stack     of the core's worker: its lines are neither versioned nor checked, and nobody else's to
-//   touch untracked     nothing of the line is versioned or checked: own stack, and pages marked as that;
-//   those are
-//                 for capsules and non-speculative code
+// The rights of the code on a core beyond those of the pages, and the accesses that are checked: worker
+// stacks (C7), untracked memory (P29, P30) and doomed runs (P37). Looks at addresses only, and changes
+// nothing.
+// - Own stack: the stack of the core's worker. Its lines are neither versioned nor checked; no other core may
+//   touch them.
+// - Untracked: lines that are neither versioned nor checked, which are the own stack and pages marked as
+//   untracked. Such pages are for capsules and non-speculative code.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -59,7 +59,7 @@ class MemoryRights {
   /// Asked on L1 misses only: a line of another worker's stack is in no L1 of this core (the chip sees to
   /// it).
   bool is_foreign_stack(Addr address, unsigned bytes) const;
-  /// What the task that touched such an address has done.
+  /// Names the error of a task that touched such an address.
   std::string foreign_stack_sentence(Addr address) const;
 
  private:

@@ -77,7 +77,8 @@ void Pipeline::resume_at(Cycle at, CyclePart part) {
 
 void Pipeline::resume_blocked(Cycle at) {
   if (at <= state_.cycle) return;
-  // What no message can tell: another task's fate, or that of requests that came to nothing.
+  // The rest of the wait is no message's: the core waited for the fate of another task, or for requests that
+  // came to nothing.
   state_.stalls.wait(
       state_.cycle, at, state_.ports.memory_system.take_waited(state_.core),
       state_.departure.blocked_by == BlockReason::protocol ? CyclePart::network : CyclePart::check);
@@ -120,7 +121,7 @@ std::uint64_t Pipeline::read_counter(unsigned number, std::uint64_t issue, std::
 
 namespace {
 
-/// What was loaded, zero-extended.
+/// The bits of a loaded value, zero-extended.
 template <class T>
 std::uint64_t bits(T value) {
   std::uint64_t word = 0;
@@ -186,7 +187,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
       insn = first = resume_insn_;
       if (t >= run_end) goto out;
       ENTER_FLOAT;
-      // Of the L1, which refused the access, there is no need to ask again, and the slow path knows.
+      // The L1 has refused the access already. Zero bounds send it to the slow path without a second look-up.
       const std::uint64_t asks = state_.is_refused ? 0 : ~std::uint64_t{0};
       run_end &= asks;
       store_end &= asks;
@@ -236,7 +237,7 @@ dispatch:
 #define RETIRE   \
   t = issue + 1; \
   if (slot.done > t) state_.scoreboard.expect(insn->rd, slot)
-// Of an instruction that is complete; SHOW_ACCESS before that says what it accessed.
+// Shows an instruction that is complete. SHOW_ACCESS before it records the address that it accessed.
 #define SHOW                                                                  \
   if constexpr (is_observed) {                                                \
     if (state_.ports.instructions != nullptr)                                 \

@@ -97,9 +97,10 @@ class Pipeline final {
   /// The speculative task is aborted inside a capsule: what it does from now on is for nothing, until it
   /// leaves the capsule (P37). May be called as stop_task() may.
   void doom();
-  /// Writes all of a line that is no guest's, which nobody waits for. False: it must be tried again.
+  /// Writes all of a line outside guest memory; no instruction waits for the write. False: it must be tried
+  /// again.
   bool store_record(LineAddr line);
-  /// These lines of this core's logs, of an attempt that is committed or restored, are not needed any longer.
+  /// Returns lines of this core's logs, taken by an attempt that is committed or restored.
   void give_back_log(std::vector<LineAddr>& lines) { lsu_.log().give_back(lines); }
 
   /// Dispatch knows where a task returns to and tells the return-address stack.
@@ -110,7 +111,7 @@ class Pipeline final {
   /// and else to the check that blocked it.
   void resume_blocked(Cycle at);
 
-  /// What executes in its place (core.model), or null.
+  /// The model that executes in place of this pipeline (core.model), or null.
   CoreModel* model() { return model_.get(); }
   const CoreModel* model() const { return model_.get(); }
 
@@ -121,7 +122,7 @@ class Pipeline final {
   /// Waits for every outstanding access, of which none is deferred, charging the wait by its parts. @returns
   /// cycle(), advanced.
   Cycle drain();
-  /// Somebody else wrote to one of these lines, not by way of the caches.
+  /// A write to one of these lines did not pass the caches: ends the reservation of such a line.
   void lose_reservation(LineAddr first, LineAddr last) { reservation_.lose(first, last); }
   /// Goes on behind the instruction it stopped at, which has been executed.
   void skip_instruction();
@@ -153,7 +154,7 @@ class Pipeline final {
   HartState& clear_hart() {
     if (state_.has_floats) state_.hart.f.fill(0);
     state_.has_floats = false;
-    // One store after another: compilers make a loop a string instruction, which takes the host longer.
+    // Separate stores: compilers turn a loop into a string instruction, which is slower on the host.
     [&]<std::size_t... r>(std::index_sequence<r...>) {
       ((state_.hart.x[r] = 0), ...);
     }(std::make_index_sequence<std::tuple_size_v<decltype(state_.hart.x)>>());
@@ -166,7 +167,7 @@ class Pipeline final {
   Cycle cycle() const { return state_.cycle; }
   /// The instruction run() stopped at (ecall, task, fence_i).
   const isa::Insn& insn() const { return stopped_at_; }
-  /// Of the last PipelineStop::blocked.
+  /// The reason of the last PipelineStop::blocked.
   BlockReason blocked_by() const { return state_.departure.blocked_by; }
   LineAddr blocked_line() const { return state_.departure.blocked_line; }
   const Fault& fault() const { return state_.departure.fault; }
@@ -175,7 +176,7 @@ class Pipeline final {
   /// See MemoryRights::set_own_stack.
   void set_own_stack(Addr low, Addr high);
 
-  /// What the time counter (ns) shows in cycle 0: the time that fast-forward took so far.
+  /// The time in ns that the time counter shows in cycle 0: the time fast-forward took so far.
   void set_time_origin(std::uint64_t nanoseconds) { time_origin_ = nanoseconds; }
   /// run() stops behind the return to `pc` with stack pointer `sp`: the region of interest ends there.
   void watch_return(Addr pc, Addr sp) { watch_pc_ = pc, watch_sp_ = sp; }
@@ -186,7 +187,7 @@ class Pipeline final {
   const PipelineCounters& counters() const { return counters_; }
 
  private:
-  /// Somebody looks at what is executed now.
+  /// An observer sees the instructions that are executed now.
   bool is_observed() const {
     return state_.ports.instructions != nullptr ||
            (state_.ports.observer != nullptr && !state_.task.is_doomed);
@@ -194,7 +195,7 @@ class Pipeline final {
 
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
-  /// It goes on somewhere else than where it left off.
+  /// Execution continues somewhere else than where it left off.
   void forget_resume() {
     resume_block_ = nullptr, resume_stop_ = PipelineStop::resume, state_.is_refused = false;
   }
@@ -210,7 +211,7 @@ class Pipeline final {
   std::uint64_t observed(std::uint64_t counter);
   std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;
 
-  // What a run reads first stands first, see EventHandler::kFirstUsed; so it does in the state.
+  // Members that a run reads first stand first, see EventHandler::kFirstUsed; the same holds in the state.
   isa::Block* resume_block_ = nullptr;  // where run() left off, while the pc is unchanged, or null
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;

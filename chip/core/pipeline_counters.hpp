@@ -1,4 +1,4 @@
-// What a core counts of the instructions that it executes.
+// Counters of a core's executed instructions.
 // SPDX-License-Identifier: MIT
 #pragma once
 

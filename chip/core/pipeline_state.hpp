@@ -1,5 +1,5 @@
-// What the parts of a core's pipeline share: where the core is, what it runs, its registers and why it
-// leaves. Each part has state of its own beside it.
+// State that the parts of a core's pipeline share: the point of execution, the running task, the registers
+// and the reason of a stop. Each part has state of its own beside it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,7 @@
 
 namespace rubato::chip {
 
-/// What is around a pipeline.
+/// The surroundings of a pipeline.
 struct PipelinePorts {
   AddressSpace& memory;
   isa::BlockCache& blocks;
@@ -70,7 +70,7 @@ struct PipelineState {
   /// Asks the host for what the L1 will look at for the access that the core left for.
   void prefetch_awaited() const { ports.l1d.prefetch(awaited_set); }
 
-  // What a run reads first stands first, see EventHandler::kFirstUsed.
+  // Members that a run reads first stand first, see EventHandler::kFirstUsed.
   Cycle cycle{};  ///< of the next instruction, or of the access being made
   LookaheadWindow window;
   RunningTask task;

@@ -1,4 +1,4 @@
-// What a core knows of the task that it runs while it executes instructions.
+// The running task, as far as a core needs it to execute instructions.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// When the results of a core's instructions are ready, by register, and what whoever needs one earlier waits
-// for. Registers have the uniform numbers of isa::Insn; the sink is always ready.
+// The ready times of a core's results, by register, and the source that an earlier reader waits for.
+// Registers have the uniform numbers of isa::Insn; the sink is always ready.
 //
 // Invariant: busy_until_ is no earlier than any ready_. Between the answer to a deferred access and settle()
 // it may be later than the latest.
@@ -16,7 +16,7 @@
 
 namespace rubato::chip {
 
-/// What the result of a register waits for, to charge the stall of whoever needs it.
+/// The source of a register's result: the stall of a reader is charged to it.
 enum class ResultSource : std::uint8_t { core, l1, access };
 
 /// When an instruction issues and its result is ready; slow paths move both.
@@ -33,7 +33,7 @@ class Scoreboard {
   /// Stalls are charged to `stalls`, which outlives this.
   explicit Scoreboard(StallAccount& stalls) : stalls_(stalls) {}
 
-  /// Some register may not be ready at `at`.
+  /// At least one register may not be ready at `at`.
   [[gnu::always_inline]] bool is_busy(std::uint64_t at) const { return at < busy_until_; }
   /// When an instruction that could issue at `issue` finds its registers ready, the wait being charged;
   /// kUnknown: a deferred access will say, and nothing is charged.
@@ -52,13 +52,12 @@ class Scoreboard {
   }
   /// Other instructions begin at `at`: they wait for no result of those so far.
   void clear(std::uint64_t at) {
-    // What is ready before needs no clearing.
+    // Results that are ready before `at` need no clearing.
     if (busy_until_ > at) ready_.fill(0);
     busy_until_ = 0;
   }
 
-  // Of deferred accesses; settle() follows.
-  /// An access has brought the result of `rd`, which is not the sink.
+  // Deferred accesses; settle() follows.
   void bring(unsigned rd, std::uint64_t ready, const AccessParts& parts) {
     ready_[rd] = ready;
     source_[rd] = ResultSource::access;
@@ -71,7 +70,8 @@ class Scoreboard {
  private:
   static constexpr unsigned kRegisters = 65;  // of insn.hpp: x, f, sink
 
-  /// Of an instruction whose registers are ready later than `issue`. @returns when they are.
+  /// Charges an instruction whose registers are ready later than `issue`. @returns the time when they are
+  /// ready.
   [[gnu::noinline]] std::uint64_t charge_stall(const isa::Insn& insn, std::uint64_t issue);
 
   std::uint64_t busy_until_ = 0;  // every register is ready from here on

@@ -1,5 +1,5 @@
-// Where the cycles went that a core waited for memory, by the parts of the accesses it waited for (C23),
-// until they are taken and charged to a class of cycles. What is not here is the core's own.
+// Cycles that a core waited for memory, by the parts of the accesses it waited for (C23), until they are
+// taken and charged to a class of cycles. All other cycles are the core's own.
 // SPDX-License-Identifier: MIT
 #pragma once
 

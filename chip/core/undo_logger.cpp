@@ -29,7 +29,7 @@ bool UndoLogger::take_line(IssueSlot& slot) {
     if (!buffers_.wait_for_entry(buffers_.stores(), slot.issue)) return false;
     const AccessResult result = port_.access(line, AccessKind::untracked_store, slot.issue);
     if (!result.done) return false;
-    // Nobody loads it, so no load waits for it: fills_until need not know.
+    // No load reads a log line, so no load waits for it: fills_until need not know.
     buffers_.stores().add(Cycle{slot.issue}, {line, addr_of(line) >> 3, result.cycle, result.parts});
   }
   lines_.take();

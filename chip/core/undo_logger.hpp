@@ -23,14 +23,14 @@ class UndoLogger {
   UndoLogger(PipelineState& state, MemoryPort& port, AccessBuffers& buffers)
       : state_(state), port_(port), buffers_(buffers), lines_(state.ports.log_base, state.ports.log_lines) {}
 
-  /// That a store of `bytes` at `address` needs.
+  /// The number of log entries that a store of `bytes` at `address` needs.
   std::size_t entries_of(Addr address, unsigned bytes) const;
   /// Before a speculative store accesses its own line: there is room for so many more entries. False: the
   /// pipeline leaves; a line that is taken stays taken.
   bool make_room(std::size_t entries, IssueSlot& slot);
   /// Logs what a speculative store of `bytes` at `address` is about to overwrite. There is room.
   void log(Addr address, unsigned bytes);
-  /// These lines of this core, of an attempt that is committed or restored, are not needed any longer.
+  /// Returns lines of this core's logs, taken by an attempt that is committed or restored.
   void give_back(std::vector<LineAddr>& lines) { lines_.give_back(lines); }
 
  private:

@@ -1,4 +1,4 @@
-// When a core goes on: its one live entry in the timeline. Entries of older generations are ignored.
+// The time when a core goes on: its one live entry in the timeline. Entries of older generations are ignored.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,9 @@ namespace rubato::chip {
 
 class Wakeup {
  public:
-  /// Entries are for `handler`, of `kind`. `goes_on_at_once`: where nothing else happens before the handler
-  /// wants to go on, it does without the timeline. With many cores something nearly always does, and nobody
-  /// looks.
+  /// Entries are for `handler`, of `kind`. `goes_on_at_once`: if no other event comes before the handler's
+  /// next time, the handler runs again without the timeline. On large chips another event nearly always comes
+  /// first, so the test is left out there.
   Wakeup(Timeline& timeline, EventHandler& handler, std::uint32_t kind, bool goes_on_at_once)
       : timeline_(timeline), handler_(handler), kind_(kind), goes_on_at_once_(goes_on_at_once) {}
 

@@ -1,6 +1,7 @@
-// The workers of a task region that serve no core (C7, C18): those to spare, by tile, and those of tasks that
-// wait in system calls. Such a task keeps its worker, stack and thread pointer: what its own code and the C
-// library have on and behind them (locks that know their owner, thread-local variables) is nobody else's.
+// The workers of a task region that serve no core (C7, C18): the spare ones, by tile, and those of tasks that
+// wait in system calls. Such a task keeps its worker, stack and thread pointer, because no other task may use
+// the state that its own code and the C library have there: locks that know their owner, thread-local
+// variables.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -50,7 +51,7 @@ class WorkerPool {
     suspended_.push_back(task);
     return suspended_.back().task.run = ++last_run_;
   }
-  /// Whose task waits on this thread; null: none.
+  /// The task that waits on this thread; null: none.
   const SuspendedTask* find(const Thread& thread) const {
     const auto found = std::find_if(suspended_.begin(), suspended_.end(),
                                     [&](const SuspendedTask& s) { return s.worker.thread == &thread; });

@@ -31,7 +31,7 @@ class Dividers {
     }
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(before(list, at)), {at, at + cycles});
   }
-  /// What was taken so is not used.
+  /// A booking of take() that is not used after all.
   void give_back(std::uint64_t at, std::uint64_t cycles) {
     for (std::vector<Booking>& list : bookings_) {
       const auto i = std::find_if(list.begin(), list.end(),

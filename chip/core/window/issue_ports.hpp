@@ -1,6 +1,6 @@
-// Which cycles the ports of a window core are taken in (K68): a count a cycle for each class of ports, in a
-// ring of cycles. An instruction takes the first cycle that has a port for it, however far others are booked.
-// A division, or a square root, takes a divider besides; its port is free in the next cycle.
+// Bookings of a window core's issue ports (K68): a count a cycle for each class of ports, in a ring of
+// cycles. An instruction takes the first cycle that has a port for it, however far others are booked. A
+// division, or a square root, takes a divider besides; its port is free in the next cycle.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -40,7 +40,7 @@ class IssuePorts {
       return take_divider(c, at);
     return take_port(c, at);
   }
-  /// What was taken is not used.
+  /// A booking of take() that is not used after all.
   void give_back(isa::InsnClass c, std::uint64_t at) {
     if (divides(c)) [[unlikely]]
       dividers_of(c).give_back(at, latency_[static_cast<unsigned>(c)]);
@@ -74,7 +74,8 @@ class IssuePorts {
     for (;; ++at) {
       std::uint64_t& slot = taken_[p][at % kCycles];
       const std::uint64_t cycle = slot >> kCountBits;
-      // Of a cycle a whole ring later, which only chains of long latencies reach: not counted here.
+      // The slot holds a cycle a whole ring later, which only chains of long latencies reach. Such an
+      // instruction is not counted.
       if (cycle > at) return at;
       const std::uint64_t count = cycle == at ? slot & kCountMask : 0;
       if (count == ports_[p]) continue;

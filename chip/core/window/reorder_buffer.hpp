@@ -51,7 +51,8 @@ struct WindowEntry {
 
 class ReorderBuffer {
  public:
-  // What an entry's producers were stays until it is gone itself: they are less than a window before it.
+  // Twice the entries: the producers of an entry, at most one window older, stay readable until the entry is
+  // gone itself.
   explicit ReorderBuffer(std::uint32_t entries)
       : size_(entries), entries_(std::bit_ceil(std::size_t{2} * entries + 2)), mask_(entries_.size() - 1) {}
 

@@ -100,7 +100,7 @@ class StoreQueue {
     words_.remove(stores_[index].address, stores_[index].bytes);
     stores_.erase(stores_.begin() + static_cast<std::ptrdiff_t>(index));
   }
-  /// Those of instructions at `position` or behind.
+  /// Removes the stores of instructions at `position` or behind.
   void remove_from(std::uint64_t position) {
     while (!stores_.empty() && stores_.back().position >= position) remove(stores_.size() - 1);
   }
@@ -111,7 +111,7 @@ class StoreQueue {
     while (i < stores_.size() && stores_[i].stamp != stamp) ++i;
     return i;
   }
-  /// Of an instruction that has one.
+  /// The index of the store of an instruction that has one.
   std::size_t find_position(std::uint64_t position) const {
     std::size_t i = stores_.size();
     while (stores_[--i].position != position) {
@@ -142,7 +142,7 @@ class StoreQueue {
       std::erase_if(written_, [cycle](const WrittenStore& s) { return s.done <= cycle; });
     written_.push_back(store);
   }
-  /// One to some of these bytes that the L1 has not at `cycle`.
+  /// Whether a store to some of these bytes may not have reached the L1 at `cycle`.
   bool may_be_under_way(Addr address, unsigned bytes, std::uint64_t cycle) const {
     return under_way_.until(address, bytes) > cycle;
   }

@@ -123,7 +123,7 @@ void WindowCore::write_out(std::size_t index, std::uint64_t done) {
   if (loads_behind_stores_ != 0) release_loads_behind(s, done);
 }
 
-// They perform as actions: a squash by one of them must not happen under a dispatch.
+// Released loads perform as actions: a squash by one of them must not happen during a dispatch.
 void WindowCore::release_loads_behind(const QueuedStore& store, std::uint64_t done) {
   for (const std::uint64_t position : unresolved_) {
     WindowEntry& e = buffer_[position];

@@ -47,7 +47,7 @@ namespace rubato::chip {
 
 class WindowCore final : public CoreModel {
  public:
-  /// What it shares with the pipeline in whose place it stands.
+  /// The parts that the window core shares with the pipeline it replaces.
   struct Parts {
     PipelineState& state;
     LoadReservation& reservation;
@@ -81,8 +81,10 @@ class WindowCore final : public CoreModel {
   static constexpr std::uint64_t kUnknown = WindowEntry::kUnknown;
   static constexpr LineAddr kNoLine{~std::uint64_t{0}};
 
-  /// Why nothing is dispatched. room: the buffer, or a queue, is full and nobody knows until when; older: an
-  /// instruction goes alone; line: messages bring what a fetch or a lone access needs.
+  /// The reason why nothing is dispatched.
+  /// - room: the buffer, or a queue, is full until an unknown time.
+  /// - older: an instruction goes alone.
+  /// - line: messages bring a line that a fetch or a lone access needs.
   enum class Stall : std::uint8_t { none, room, older, branch, line };
   /// Something of the core's own that waits for its cycle.
   struct Action {
@@ -120,8 +122,8 @@ class WindowCore final : public CoreModel {
   WindowEntry& add(const isa::Insn& insn, Addr pc, std::uint64_t old_value);
   /// Dispatched, all of it but a load's value and a store's bytes: when does it issue, what hangs on it?
   void schedule(WindowEntry& e);
-  /// Where nothing is in the buffer: an instruction that is complete, and commits, at a known time needs no
-  /// entry. When `issued`, which has a port, is its issue; `complete` its result is there.
+  /// Fast path with an empty buffer: an instruction that completes and commits at known times needs no entry.
+  /// issue_now() books a port and returns the time of issue. The result is there at `complete`.
   std::uint64_t issue_now(const isa::Insn& insn);
   std::uint64_t operands_now(const isa::Insn& insn) const {
     return std::max({cycle_ + 1, ready_[insn.rs1], ready_[insn.rs2], ready_[insn.rs3]});
@@ -136,11 +138,11 @@ class WindowCore final : public CoreModel {
   /// The load waits for the youngest older store to some of its bytes, as far as that is still on its way.
   void order_behind_store(WindowEntry& e, std::uint64_t position);
   void finish_store(WindowEntry& e, Addr address, std::uint64_t value);
-  /// It went alone, and the slot says when it is complete.
+  /// The instruction went alone, and the slot says when it is complete.
   void finish_alone(WindowEntry& e, const IssueSlot& slot);
-  /// Nothing is dispatched until a mispredicted one is known to be.
+  /// No instruction is dispatched behind a mispredicted jump until the misprediction is known.
   void finish_jump(const WindowEntry& e);
-  /// What a load of the instruction at `position` finds, zero-extended.
+  /// The value that a load of the instruction at `position` finds, zero-extended.
   std::uint64_t seen(Addr address, unsigned bytes, std::uint64_t position) const;
 
   // ---- Time ----
@@ -225,7 +227,8 @@ class WindowCore final : public CoreModel {
   std::priority_queue<Action> actions_;
   std::uint64_t stamp_ = 0;
 
-  // Of the last ones, in rings of powers of two: by position, and by number of the load.
+  // Commit times of the last instructions and loads, in rings of powers of two: by position, and by number of
+  // the load.
   std::vector<std::uint64_t> commits_, load_commits_;
   std::uint64_t commit_mask_, load_mask_;
   std::uint64_t loads_ = 0, loads_retired_ = 0;

@@ -19,7 +19,7 @@ std::uint64_t WindowCore::read_counter(unsigned number) const {
 
 namespace {
 
-/// Of a store's value.
+/// The bits of a store's value, zero-extended.
 template <class T>
 std::uint64_t stored_bits(T value) {
   std::uint64_t word = 0;
@@ -179,7 +179,7 @@ enter_block:
     go_to(slot.issue);                                           \
     memory.store<T>(accessed, store_value);                      \
   }
-// Those that order memory, and those to a line with queued stores, wait for the queue.
+// Atomics that order memory, and atomics to a line with queued stores, wait for the queue.
 #define ATOMIC_ACCESS(T, a, kind_)                                            \
   accessed = (a);                                                             \
   if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);           \

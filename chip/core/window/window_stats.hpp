@@ -1,5 +1,5 @@
-// What a window core counts (K70): how full its reorder buffer is, how many misses overlap, what squashes and
-// full buffers cost.
+// Statistics of a window core (K70): how full its reorder buffer is, how many misses overlap, and the cost of
+// squashes and full buffers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,7 @@ class WindowStats {
     misses_begin_at(at);
     end_miss(at, done);
   }
-  /// One whose end is not known, and the end of such, or of waiting for it.
+  /// A miss with an unknown end begins; then its end, or the end of the wait for it.
   void begin_miss(std::uint64_t at) {
     misses_begin_at(at);
     ++under_way_;
