@@ -38,17 +38,17 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
 /// there, that means a retry.
 void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
   const TileId home = home_of(flight.line), controller = controller_tile_of(flight.line);
-  show_begin(flight, tile);
+  transport_.begin(flight, tile);
   const TileSet others(parts_.groups, parts_.groups.all(), tile);
-  const std::span<const Cycle> arrivals = book_multicast(flight, tile, others);
+  const std::span<const Cycle> arrivals = transport_.book_multicast(flight, tile, others);
   const auto at = [&](TileId t) { return t == tile ? flight.at : arrivals[t.value]; };
   const auto deliver_to = [&](TokenMessage::To place, TileId t) {
-    const std::uint32_t index = flights_.add(flight);
-    Flight& copy = flights_[index];
+    const std::uint32_t index = transport_.flights.add(flight);
+    Flight& copy = transport_.flights[index];
     copy.message.to = place;
     copy.message.agent = static_cast<std::uint16_t>(t.value);
     if (!is_warming()) copy.spend(kToNode, at(t));
-    arrive(index);
+    transport_.arrive(index);
   };
   for (std::uint32_t t = 0; t < tiles(); ++t) {
     if (t == tile.value) continue;
@@ -67,33 +67,27 @@ void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
 void TokenBroadcast::wait_for_answers(TileId tile, const AgentRecord& record, LineAddr line, Cycle at) {
   const Latency twice = 2 * nodes_[tile.value].mean_miss;
   const Latency patience = (twice + rng_.below(twice / 4 + 1)) << std::min(record.tries, retries_);
-  timeline_->schedule(at + patience, this, kRetry,
-                      flights_.add({.message = {.agent = static_cast<std::uint16_t>(tile.value)},
-                                    .line = line,
-                                    .at = Cycle{record.round}}));
+  start_timer(kRetry, tile, line, record.round, at + patience);
 }
 
-void TokenBroadcast::on_retry(const Flight& timer, Cycle now) {
-  const TileId t{timer.message.agent};
-  AgentRecord* const record = agents_[t.value].find(timer.line);
-  if (record == nullptr || record->line.want == AgentLine::Want::none || record->round != timer.at.value)
-    return;
+void TokenBroadcast::on_retry(TileId t, LineAddr line, AgentRecord& record, Cycle now) {
+  if (record.line.want == AgentLine::Want::none) return;
   const auto self = static_cast<std::uint16_t>(t.value);
-  Flight flight{.line = timer.line, .at = now};
-  if (record->tries < retries_) {
-    ++record->tries;
+  Flight flight{.line = line, .at = now};
+  if (record.tries < retries_) {
+    ++record.tries;
     ++nodes_[t.value].counters.retries;
-    flight.message = rules_.request_of(record->line, self);
+    flight.message = rules_.request_of(record.line, self);
     ask_all(t, flight);
-    return wait_for_answers(t, *record, timer.line, now);
+    return wait_for_answers(t, record, line, now);
   }
   using Own = PersistentEntry::Own;
-  if (record->persistent.own == Own::none) {
+  if (record.persistent.own == Own::none) {
     ++nodes_[t.value].counters.persistent;
-    const AgentOutcome out = rules_.persist(record->persistent, self);
+    const AgentOutcome out = rules_.persist(record.persistent, self);
     pass_on(out, flight, t, ServedBy::other_tile);
-  } else if (record->persistent.own == Own::done) {  // the last one is not over yet
-    wait_for_answers(t, *record, timer.line, now);
+  } else if (record.persistent.own == Own::done) {  // the last one is not over yet
+    wait_for_answers(t, record, line, now);
   }
 }
 
@@ -170,7 +164,7 @@ void TokenBroadcast::pass_on(const AgentOutcome& out, Flight& cause, TileId from
     const TileId to = m.to == TokenMessage::To::agent    ? TileId{m.agent}
                       : m.to == TokenMessage::To::memory ? controller_tile_of(cause.line)
                                                          : home_of(cause.line);
-    send(cause, m, from, to);
+    transport_.send(cause, m, from, to);
   }
 }
 

@@ -50,7 +50,7 @@ class TokenBroadcast final : public TokenTiles {
   void request(const Request& r, AgentRecord& record, const Path& path) override;
   void release(TileId tile, LineAddr line, AgentRecord& record, Cycle at) override;
   void evict(TileId tile, LineAddr line, AgentRecord& record, Cycle at) override;
-  void on_retry(const Flight& timer, Cycle now) override;
+  void on_retry(TileId tile, LineAddr line, AgentRecord& record, Cycle now) override;
   void ask_all(TileId tile, Flight& flight);
   void wait_for_answers(TileId tile, const AgentRecord& record, LineAddr line, Cycle at);
   void receive_at_agent(Flight& flight);

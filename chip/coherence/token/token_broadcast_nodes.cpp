@@ -128,11 +128,11 @@ void TokenBroadcast::arbitrate(const Flight& flight) {
   TokenMessage word{.kind = order == Order::activate ? Said::activate : Said::deactivate,
                     .to = TokenMessage::To::agent,
                     .requester = turn.requester};
-  send_to_all(cause, word, t, everybody());
+  transport_.send_to_all(cause, word, t, everybody());
   word.to = TokenMessage::To::home;
-  send(cause, word, t, t);
+  transport_.send(cause, word, t, t);
   word.to = TokenMessage::To::memory;
-  send(cause, word, t, controller_tile_of(turn.line));
+  transport_.send(cause, word, t, controller_tile_of(turn.line));
 }
 
 // ---- What is where ----

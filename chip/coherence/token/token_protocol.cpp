@@ -8,20 +8,21 @@ void TokenProtocol::request(const Request& r, AgentRecord& record, const Path& p
   const auto self = static_cast<std::uint16_t>(r.tile.value);
   const AgentOutcome out = agent_rules_.request(record.line, self, r.write, replaces_line(r));
   require(out.violation, r.line);
-  send(
+  transport_.send(
       {.line = r.line, .at = path.at(), .parts = path.parts(), .is_rollback = r.kind == AccessKind::rollback},
       out.sends[0], r.tile, home_of(r.line));
 }
 
 void TokenProtocol::release(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
   const AgentOutcome out = agent_rules_.unblock(record.line, static_cast<std::uint16_t>(t.value));
-  send({.line = line, .at = at, .transaction = record.transaction}, out.sends[0], t, home_of(line));
+  transport_.send({.line = line, .at = at, .transaction = record.transaction}, out.sends[0], t,
+                  home_of(line));
 }
 
 void TokenProtocol::evict(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
   const AgentOutcome out = agent_rules_.evict(record.line, static_cast<std::uint16_t>(t.value));
   require(out.violation, line);
-  if (out.count != 0) send({.line = line, .at = at}, out.sends[0], t, home_of(line));
+  if (out.count != 0) transport_.send({.line = line, .at = at}, out.sends[0], t, home_of(line));
 }
 
 void TokenProtocol::receive_at_agent(Flight& flight) {
@@ -51,7 +52,7 @@ void TokenProtocol::receive_at_agent(Flight& flight) {
   flight.served = ServedBy::other_tile;
   for (std::uint32_t i = 0; i < out.count; ++i) {
     const TokenMessage& m = out.sends[i];
-    send(flight, m, t, m.to == TokenMessage::To::agent ? TileId{m.agent} : home_of(flight.line));
+    transport_.send(flight, m, t, m.to == TokenMessage::To::agent ? TileId{m.agent} : home_of(flight.line));
   }
   if (found != nullptr) agent.drop_if_idle(flight.line);
 }

@@ -57,12 +57,12 @@ void TokenProtocol::receive_at_memory(Flight& flight) {
   }
   const TileId controller_tile = controller_tile_of(flight.line);
   if (!reads) {
-    return send(flight, {.kind = Kind::memory_acknowledgement, .to = TokenMessage::To::home}, controller_tile,
-                home_of(flight.line));
+    return transport_.send(flight, {.kind = Kind::memory_acknowledgement, .to = TokenMessage::To::home},
+                           controller_tile, home_of(flight.line));
   }
   const std::uint16_t r = flight.message.requester;
   flight.served = ServedBy::memory;
-  send(flight, home_rules_.memory_answer(r, version), controller_tile, TileId{r});
+  transport_.send(flight, home_rules_.memory_answer(r, version), controller_tile, TileId{r});
 }
 
 // ---- Transactions ----
@@ -73,12 +73,12 @@ void TokenProtocol::receive_at_home(Flight& flight) {
   HomeRecord& record = home.lines.get(flight.line);
   const Kind kind = flight.message.kind;
   if (kind == Kind::get_shared || kind == Kind::get_exclusive || kind == Kind::put_request) {
-    const std::uint32_t index = flights_.add(flight);
-    flights_[index].next = FlightPool::kNone;
+    const std::uint32_t index = transport_.flights.add(flight);
+    transport_.flights[index].next = FlightPool::kNone;
     if (record.first == FlightPool::kNone) {
       record.first = index;
     } else {
-      flights_[record.last].next = index;
+      transport_.flights[record.last].next = index;
     }
     record.last = index;
     if (record.line.phase == Phase::idle) home.ready.push_back(flight.line);
@@ -119,16 +119,16 @@ void TokenProtocol::stall(TileId t, LineAddr line) {
 
 void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   TokenHome& home = homes_[t.value];
-  const bool is_get = flights_[record.first].message.kind != Kind::put_request;
-  if (is_get && !make_room(t, line, record, now())) return stall(t, line);
+  const bool is_get = transport_.flights[record.first].message.kind != Kind::put_request;
+  if (is_get && !make_room(t, line, record, transport_.now())) return stall(t, line);
   const std::uint32_t index = record.first;
-  record.first = flights_[index].next;
-  Flight& flight = flights_[index];
+  record.first = transport_.flights[index].next;
+  Flight& flight = transport_.flights[index];
 
   // The slice looks up its data, directory and filter at once.
   if (!is_warming()) {
-    home.counters.busy_cycles += now() - flight.at;
-    flight.spend(kHomePart, look_up_llc(t, later(flight.at, now())));
+    home.counters.busy_cycles += transport_.now() - flight.at;
+    flight.spend(kHomePart, look_up_llc(t, later(flight.at, transport_.now())));
     home.entries.rows.read += home.directory.ways();
   }
   bool may_be_out = true;
@@ -149,7 +149,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   if (before != EntryBits(record.line)) count(home.entries.rows.written);
   begin(home);
   apply(t, flight, record, out);
-  flights_.release(index);
+  transport_.flights.release(index);
 }
 
 /// What a request may need before it begins: sparse a place for an entry, flask counters that can count.
@@ -205,12 +205,12 @@ void TokenProtocol::flush(TileId t, Cycle at) {
 /// @returns when all agents have answered.
 Cycle TokenProtocol::tell_flush(TileId t, Cycle at) {
   Flight word{.message = {.kind = Kind::flush, .to = TokenMessage::To::agent}, .at = at};
-  const std::span<const Cycle> arrivals = book_multicast(word, t, everybody());
+  const std::span<const Cycle> arrivals = transport_.book_multicast(word, t, everybody());
   Cycle answered = at;
   for (std::uint32_t a = 0; a < tiles(); ++a) {
     word.message = {.kind = Kind::flush_acknowledgement, .to = TokenMessage::To::home};
     word.at = parts_.book_l2(TileId{a}, later(at, a == t.value ? at : arrivals[a])) + parts_.l2_latency;
-    book_way(word, TileId{a}, t);
+    transport_.book_way(word, TileId{a}, t);
     answered = later(answered, word.at);
   }
   return answered;
@@ -249,7 +249,8 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
   for (std::uint32_t i = 0; i < out.count; ++i) {
     const TokenMessage& m = out.sends[i];
     if (m.has_data) count(slice_accesses_[t.value].reads);
-    send(cause, m, t, m.to == TokenMessage::To::agent ? TileId{m.agent} : controller_tile_of(line));
+    transport_.send(cause, m, t,
+                    m.to == TokenMessage::To::agent ? TileId{m.agent} : controller_tile_of(line));
   }
   if (out.targets) {
     const Kind kind = out.many.kind;
@@ -258,7 +259,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     const std::uint64_t agents = out.targets->count();
     if (kind == Kind::recall) parts_.warming.count(home.counters.recalls, agents);
     if (kind == Kind::forward_exclusive) parts_.warming.count(home.counters.invalidations, agents);
-    send_to_all(cause, out.many, t, *out.targets);
+    transport_.send_to_all(cause, out.many, t, *out.targets);
   }
   for (std::uint32_t i = 0; i < out.count; ++i) {
     if (out.sends[i].kind == Kind::forward_shared) count(home.counters.forwards);

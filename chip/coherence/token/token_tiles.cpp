@@ -137,14 +137,7 @@ void TokenTiles::end_use(const Request& r, AgentRecord& record, bool passes, Cyc
     return end_hold(r.tile, r.line, record, at);
   record.is_reserved = true;
   ++record.round;
-  time_hold(r.tile, r.line, record, at + reserved_hold_);
-}
-
-void TokenTiles::time_hold(TileId t, LineAddr line, AgentRecord& record, Cycle until) {
-  timeline_->schedule(until, this, kHoldEnds,
-                      flights_.add({.message = {.agent = static_cast<std::uint16_t>(t.value)},
-                                    .line = line,
-                                    .at = Cycle{record.round}}));
+  start_timer(kHoldEnds, r.tile, r.line, record.round, at + reserved_hold_);
 }
 
 void TokenTiles::end_hold(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
@@ -179,17 +172,13 @@ bool TokenTiles::check(const Request& r, std::uint32_t slot, const AgentRecord* 
   // What a request brought came by way of the home and the tiles that gave tokens: only others are asked.
   const TileId home = home_of(r.line);
   const bool travels = due == nullptr && !result.is_free && home != r.tile;
-  const auto word = [&](TileId from, TileId to) {
-    const TrafficClass traffic = TrafficClass::coherence;
-    if (travels) path.until(kNetworkPart, network_->send(from, to, {message::kRequest, traffic}, path.at()));
-  };
-  word(r.tile, home);
+  if (travels) path.until(kNetworkPart, transport_.send_word(r.tile, home, path.at()));
   if (due == nullptr && !result.is_free) path.until(kLlcPart, look_up_llc(home, path.at()));
   const std::uint64_t holders = due != nullptr ? due->givers : 0;
   conflicts_->check_global(r.core, r.line, r.kind, holders, is_writable(line.state), home, path.at(), result);
   path.note(result);
   if (result.blocked) return false;
-  word(home, r.tile);
+  if (travels) path.until(kNetworkPart, transport_.send_word(home, r.tile, path.at()));
   line.canary = result.canary;
   return true;
 }
@@ -322,7 +311,7 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
   // What warming does may let a request go on that cores wait for.
   if (is_warming() && record.waiters == 0) return;
   const Cycle at = is_warming() ? timeline_->now() : flight.at;
-  time_hold(t, flight.line, record, at + kHold);
+  start_timer(kHoldEnds, t, flight.line, record.round, at + kHold);
   for (std::uint32_t rest = std::exchange(record.waiters, 0), c = 0; rest != 0; rest >>= 1, ++c) {
     if ((rest & 1) == 0) continue;
     const CoreId core{t.value * parts_.cores_per_tile + c};

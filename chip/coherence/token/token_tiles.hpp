@@ -18,26 +18,23 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "chip/coherence/cache_protocol.hpp"
-#include "chip/coherence/message_observer.hpp"
 #include "chip/coherence/path.hpp"
 #include "chip/coherence/sharing_profile.hpp"
-#include "chip/coherence/token/flights.hpp"
 #include "chip/coherence/token/token_agent.hpp"
+#include "chip/coherence/token/transport.hpp"
 #include "chip/time/timeline.hpp"
 #include "chip/vocabulary/sharers.hpp"
 
 namespace rubato::chip {
 
-class TokenTiles : public CacheProtocol, protected EventHandler {
+class TokenTiles : public CacheProtocol, protected EventHandler, protected MessageReceiver {
  public:
   struct Ports {
     Network& network;
@@ -60,10 +57,10 @@ class TokenTiles : public CacheProtocol, protected EventHandler {
   void register_stats(StatRegistry& registry) const override;
   std::string check_invariants() const final;
 
-  void observe_messages(MessageObserver& observer) final { observer_ = &observer; }
+  void observe_messages(MessageObserver& observer) final { transport_.observe(observer); }
 
  protected:
-  enum Event : std::uint32_t { kDeliver, kHoldEnds, kRetry, kEntryFree, kSplitMoves };
+  enum Event : std::uint32_t { kHoldEnds, kRetry, kEntryFree, kSplitMoves };
   static constexpr Latency kHold = 64;
   Latency reserved_hold_ = 0;  ///< of the line of an lr, after it was used; 0: it is free then
 
@@ -85,8 +82,8 @@ class TokenTiles : public CacheProtocol, protected EventHandler {
   virtual void release(TileId tile, LineAddr line, AgentRecord& record, Cycle at) = 0;
   /// The caches have lost the line, which no request is under way for.
   virtual void evict(TileId tile, LineAddr line, AgentRecord& record, Cycle at) = 0;
-  virtual void deliver(Flight& flight) = 0;
-  virtual void on_retry(const Flight&, Cycle) {}
+  /// kRetry of a record that is in the round in which the timer was started.
+  virtual void on_retry(TileId, LineAddr, AgentRecord&, Cycle) {}
   virtual void on_split_moves(TileId, Cycle) {}
   /// No message about it is under way that matters.
   virtual bool is_at_rest(LineAddr line) const = 0;
@@ -116,34 +113,14 @@ class TokenTiles : public CacheProtocol, protected EventHandler {
   }
   TileSet everybody() const { return {parts_.groups, parts_.groups.all()}; }
 
-  // ---- Transport ----
-  /// If an observer is attached, and the flight is the first of a transaction.
-  void show_begin(Flight& flight, TileId from) {
-    if (observer_ == nullptr || is_warming() || flight.transaction != 0) return;
-    flight.transaction = ++transactions_;
-    const bool is_homes = flight.message.from == TokenMessage::kHome;  // it takes copies back
-    show(flight, from, is_homes ? SeenMessage::Node::home : SeenMessage::Node::tile, true);
-  }
-  void show(const Flight& flight, TileId at, SeenMessage::Node node, bool is_sent) const;
-  /// What `cause` makes a node say.
-  void send(const Flight& cause, const TokenMessage& m, TileId from, TileId to);
-  /// Moves its clock to when it is there, and counts it; not while warming.
-  void book_way(Flight& flight, TileId from, TileId to);
-  /// To each of `to`, by one message of the network. @returns when it is there, by tile, until the next call;
-  /// not while warming.
-  std::span<const Cycle> book_multicast(const Flight& flight, TileId from, const TileSet& to);
-  void send_to_all(const Flight& cause, const TokenMessage& m, TileId from, const TileSet& to);
-  /// The flight of this number is there in `at`, by a way that is booked.
-  void arrive(std::uint32_t index);
-  void drain();
-  std::uint32_t flits_of(const TokenMessage& m) const { return m.has_data ? data_flits_ : word_flits_; }
+  /// `event`, kHoldEnds or kRetry, comes at `at`; it is void if the line's record is in another round then.
+  void start_timer(Event event, TileId tile, LineAddr line, std::uint32_t round, Cycle at);
   /// Tags of a slice are read, in the first free cycle of its port. While warming without its latency.
   Cycle look_up_llc(TileId home, Cycle at) {
     return is_warming() ? at : parts_.look_up_llc(home, slice_accesses_[home.value], at);
   }
   bool is_warming() const { return parts_.warming.is_on(); }
   bool checks() const { return parts_.versions.is_on(); }
-  Cycle now() const { return is_warming() ? Cycle{} : timeline_->now(); }
 
   void require(const char* violation, LineAddr line) const;
   std::vector<LineAddr> known_lines(LineAddr first, LineAddr last) const;
@@ -154,21 +131,16 @@ class TokenTiles : public CacheProtocol, protected EventHandler {
   };
   std::string find_violation_in_tiles(LineAddr line, Sum& sum) const;
 
-  Network* network_;
   ConflictCheck* conflicts_;
   Timeline* timeline_;
   AccessClient* client_;
   std::uint32_t all_, mshrs_;
-  std::uint32_t word_flits_, data_flits_;  ///< of messages without and with data
-  SharerGroups sharers_;                   ///< bits of entries; those of conflict checks are the hierarchy's
+  SharerGroups sharers_;  ///< bits of entries; those of conflict checks are the hierarchy's
   std::vector<TokenAgent> agents_;
   std::vector<ArrayAccesses> slice_accesses_;  // by tile
-  FlightPool flights_;
-  std::deque<std::uint32_t> immediate_;  // of warming: flights
+  Transport transport_;
   std::unordered_map<std::uint64_t, std::uint64_t> memory_versions_;
-  MessageObserver* observer_ = nullptr;
   std::optional<SharingProfile> profile_;
-  std::uint64_t transactions_ = 0;
 
  private:
   [[gnu::noinline]] AccessResult serve(CoreId core, LineAddr own, AccessKind kind, Cycle now);
@@ -177,7 +149,6 @@ class TokenTiles : public CacheProtocol, protected EventHandler {
   AccessResult ask(const Request& r, Path& path, Cycle now);
   void ask_again(TileId tile, Cycle now);
   void end_use(const Request& r, AgentRecord& record, bool passes, Cycle at);
-  void time_hold(TileId tile, LineAddr line, AgentRecord& record, Cycle until);
   void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path);
   void use_l1(const Request& r, std::uint32_t l1_slot);
   std::uint32_t fill_l2(TileId tile, LineAddr line, AgentRecord& record, Cycle at);
@@ -190,12 +161,6 @@ class TokenTiles : public CacheProtocol, protected EventHandler {
 
   std::vector<AccessParts> waited_;     // by core
   std::vector<RefusedAccess> resumed_;  // in ask_again()
-  std::vector<Cycle> arrivals_;         // of book_multicast()
-  struct Place {
-    std::uint16_t column, row;
-  };
-  std::vector<Place> places_;  // of tiles
-  std::uint64_t messages_[kTokenMessageKinds] = {}, flit_hops_[kTrafficClasses] = {};
 };
 
 }  // namespace rubato::chip

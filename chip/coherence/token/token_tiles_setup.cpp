@@ -13,28 +13,19 @@ namespace rubato::chip {
 namespace {
 constexpr std::uint32_t kMostProfiled = 64;
 constexpr std::uint64_t kFewLines = 4096;  // as many are looked up one by one
-constexpr auto kWayPart = &AccessParts::network;
-
-std::uint32_t flits(std::uint32_t bytes, const Config& config) {
-  return (bytes + config.net.link_bytes - 1) / config.net.link_bytes;
-}
-
 }  // namespace
 
 TokenTiles::TokenTiles(const Config& config, Ports ports)
     : CacheProtocol(config, SetArray<TokenPlace>::host_bytes(config.llc.size, config.llc.ways)),
-      network_(&ports.network),
       conflicts_(&ports.conflicts),
       timeline_(&ports.timeline),
       client_(&ports.client),
       all_(config.coherence.tokens != 0 ? config.coherence.tokens : config.tiles()),
       mshrs_(config.l2.mshrs),
-      word_flits_(flits(bytes_of({.has_data = false}), config)),
-      data_flits_(flits(bytes_of({.has_data = true}), config)),
       sharers_(config.tiles(), config.coherence.sharer_bits),
       slice_accesses_(config.tiles()),
-      waited_(config.chip.cores),
-      arrivals_(config.tiles()) {
+      transport_(config, {ports.network, ports.timeline, parts_.homes, parts_.warming, *this}),
+      waited_(config.chip.cores) {
   if (config.coherence.profile && tiles() > kMostProfiled)
     throw UsageError(
         "coherence.profile is true, which works on {} tiles at most, but chip.cores / chip.cores_per_tile "
@@ -48,112 +39,32 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
   if (config.coherence.profile) profile_.emplace();
   agents_.reserve(tiles());
   for (TileCaches& tile : parts_.tiles) agents_.emplace_back(tile);
-  for (std::uint32_t t = 0; t < tiles(); ++t)
-    places_.push_back({static_cast<std::uint16_t>(t % config.chip.mesh_width),
-                       static_cast<std::uint16_t>(t / config.chip.mesh_width)});
 }
 
-// ---- Transport ----
+// ---- Timers ----
 
-void TokenTiles::send(const Flight& cause, const TokenMessage& m, TileId from, TileId to) {
-  const std::uint32_t index = flights_.add(cause);
-  Flight& flight = flights_[index];
-  flight.message = m;
-  if (!is_warming()) {
-    show_begin(flight, from);
-    book_way(flight, from, to);
-  }
-  arrive(index);
-}
-
-void TokenTiles::book_way(Flight& flight, TileId from, TileId to) {
-  const TokenMessage& m = flight.message;
-  ++messages_[static_cast<unsigned>(m.kind)];
-  if (from != to) {
-    const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
-    const auto distance = [](std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; };
-    const Place a = places_[from.value], b = places_[to.value];
-    const std::uint32_t hops = distance(a.column, b.column) + distance(a.row, b.row);
-    flit_hops_[static_cast<unsigned>(traffic)] += std::uint64_t{hops} * flits_of(m);
-    flight.spend(kWayPart, network_->send(from, to, {bytes_of(m), traffic}, flight.at));
-  }
-}
-
-std::span<const Cycle> TokenTiles::book_multicast(const Flight& flight, TileId from, const TileSet& to) {
-  if (is_warming()) return arrivals_;
-  const TokenMessage& m = flight.message;
-  const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
-  ++messages_[static_cast<unsigned>(m.kind)];
-  flit_hops_[static_cast<unsigned>(traffic)] +=
-      std::uint64_t{flits_of(m)} *
-      network_->multicast(from, to, {bytes_of(m), traffic}, flight.at, arrivals_);
-  return arrivals_;
-}
-
-void TokenTiles::send_to_all(const Flight& cause, const TokenMessage& m, TileId from, const TileSet& to) {
-  Flight flight = cause;
-  flight.message = m;
-  show_begin(flight, from);
-  const std::span<const Cycle> arrivals = book_multicast(flight, from, to);
-  to.for_each([&](TileId t) {
-    const std::uint32_t index = flights_.add(flight);
-    Flight& copy = flights_[index];
-    copy.message.agent = static_cast<std::uint16_t>(t.value);
-    if (!is_warming()) copy.spend(kWayPart, arrivals[t.value]);
-    arrive(index);
-  });
-}
-
-void TokenTiles::arrive(std::uint32_t index) {
-  if (is_warming()) return immediate_.push_back(index);
-  const Flight& flight = flights_[index];
-  if (observer_ != nullptr) {
-    using To = TokenMessage::To;
-    using Node = SeenMessage::Node;
-    const To to = flight.message.to;
-    const TileId at = to == To::agent  ? TileId{flight.message.agent}
-                      : to == To::home ? home_of(flight.line)
-                                       : controller_tile_of(flight.line);
-    show(flight, at, to == To::agent ? Node::tile : to == To::home ? Node::home : Node::memory, false);
-  }
-  timeline_->schedule(flight.at, this, kDeliver, index);
-}
-
-void TokenTiles::show(const Flight& flight, TileId at, SeenMessage::Node node, bool is_sent) const {
-  observer_->on_message({.transaction = flight.transaction,
-                         .kind = name_of(flight.message.kind),
-                         .line = flight.line,
-                         .at = at,
-                         .node = node,
-                         .when = flight.at,
-                         .is_sent = is_sent});
+void TokenTiles::start_timer(Event event, TileId t, LineAddr line, std::uint32_t round, Cycle at) {
+  timeline_->schedule(
+      at, this, event,
+      transport_.flights.add(
+          {.message = {.agent = static_cast<std::uint16_t>(t.value)}, .line = line, .at = Cycle{round}}));
 }
 
 void TokenTiles::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
   if (kind == kSplitMoves) return on_split_moves(TileId{static_cast<std::uint32_t>(payload)}, now);
   if (kind == kEntryFree) return ask_again(TileId{static_cast<std::uint32_t>(payload)}, now);
   const auto index = static_cast<std::uint32_t>(payload);
-  Flight& flight = flights_[index];
-  if (kind == kDeliver) {
-    deliver(flight);
-  } else if (kind == kRetry) {
-    on_retry(flight, now);
-  } else {
-    const TileId t{flight.message.agent};
-    AgentRecord* const record = agents_[t.value].find(flight.line);
-    if (record != nullptr && record->line.is_unblock_due && record->round == flight.at.value)
-      end_hold(t, flight.line, *record, now), trim(t, flight.line, now);
+  const Flight& timer = transport_.flights[index];
+  const TileId t{timer.message.agent};
+  AgentRecord* const record = agents_[t.value].find(timer.line);
+  if (record != nullptr && record->round == timer.at.value) {
+    if (kind == kRetry) {
+      on_retry(t, timer.line, *record, now);
+    } else if (record->line.is_unblock_due) {
+      end_hold(t, timer.line, *record, now), trim(t, timer.line, now);
+    }
   }
-  flights_.release(index);
-}
-
-void TokenTiles::drain() {
-  while (!immediate_.empty()) {
-    const std::uint32_t index = immediate_.front();
-    immediate_.pop_front();
-    deliver(flights_[index]);
-    flights_.release(index);
-  }
+  transport_.flights.release(index);
 }
 
 // ---- Warming and forgetting ----
@@ -163,10 +74,9 @@ void TokenTiles::warm(CoreId core, LineAddr line, AccessKind kind) {
   // A line in a transaction is left alone: guest memory is right anyway.
   for (unsigned tries = 0; tries < 3; ++tries) {
     if (access(core, line, kind, Cycle{0}).done) break;
-    if (immediate_.empty()) break;
-    drain();
+    if (!transport_.drain()) break;
   }
-  drain();
+  transport_.drain();
 }
 
 std::vector<LineAddr> TokenTiles::known_lines(LineAddr first, LineAddr last) const {
@@ -248,13 +158,7 @@ void TokenTiles::register_stats(StatRegistry& registry) const {
     for (std::uint32_t t = 0; t < tiles(); ++t)
       registry.counter(fmt::format("tile.{}.l2.refusals", t), "accesses",
                        "times that an access found all of l2.mshrs in use", &agents_[t].refusals);
-  for (unsigned k = 0; k < kTokenMessageKinds; ++k)
-    registry.counter(fmt::format("coherence.messages.{}", name_of(static_cast<TokenMessage::Kind>(k))),
-                     "messages", "coherence messages of this kind", &messages_[k]);
-  for (const TrafficClass c : {TrafficClass::memory, TrafficClass::abort, TrafficClass::coherence})
-    registry.counter(fmt::format("coherence.flit_hops.{}", name_of(c)), "flits",
-                     "flits of coherence messages, each counted on every link of its way",
-                     &flit_hops_[static_cast<unsigned>(c)]);
+  transport_.register_stats(registry);
   if (profile_) profile_->register_stats(registry);
 }
 
