@@ -9,8 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "chip/coherence/conflict_gate.hpp"
 #include "chip/coherence/hierarchy.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/coherence/private_path.hpp"
 
 namespace rubato::chip {
 
@@ -34,12 +36,18 @@ class CacheProtocol : public MemoryHierarchy {
 
  protected:
   /// See Hierarchy.
-  CacheProtocol(const Config& config, std::size_t home_bytes) : parts_(config, home_bytes) {}
+  CacheProtocol(const Config& config, ConflictCheck& conflicts, std::size_t home_bytes)
+      : parts_(config, home_bytes),
+        gate_(conflicts, parts_.warming, parts_.homes),
+        private_path_(parts_, gate_) {}
 
   std::uint32_t tiles() const { return static_cast<std::uint32_t>(parts_.tiles.size()); }
   void count(std::uint64_t& counter) { parts_.warming.count(counter); }
+  bool is_warming() const { return parts_.warming.is_on(); }
 
   Hierarchy parts_;
+  ConflictGate gate_;
+  PrivatePath private_path_;
 };
 
 }  // namespace rubato::chip

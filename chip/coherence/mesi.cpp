@@ -13,121 +13,55 @@ constexpr auto kL1 = &AccessParts::l1, kL2 = &AccessParts::l2, kLlc = &AccessPar
                kMemory = &AccessParts::memory, kNetwork = &AccessParts::network;
 }  // namespace
 
-// The L1 again: a caller need not have asked it. Small, for many a spill or refill needs no more.
 AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
-  const bool active = !parts_.warming.is_on() && conflicts_->is_active();
-  const bool checked = active && is_tracked(kind), write = is_write(kind);
   rolling_back_ = kind == AccessKind::rollback;
-  const std::uint32_t l1_index = Hierarchy::l1_of(core, kind);
-  L1Cache& l1 = parts_.l1s[l1_index];
-  const std::uint32_t l1_slot = l1.find(line);
-  const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!write || is_writable(l1.state_at(l1_slot)));
-  if (!is_in_l1 || (checked && !l1.covers_at(l1_slot, write)))
+  return private_path_.access(core, line, kind, now, [&](std::uint32_t l1_slot, bool is_in_l1) {
     return leave_l1(core, line, kind, l1_slot, is_in_l1, now);
-  // Unchecked accesses need no mark, nor are they the running task's to be recorded.
-  if (parts_.warming.is_on() || (active && !checked) || !l1.hit_at(l1_slot, line, write)) {
-    use_l1(l1_index, l1_slot, l1.outer(line), write);
-    count(l1.moves.uncounted);
-  }
-  Path path(now);
-  path.spend(kL1, parts_.l1_latency(kind));
-  return path.done(ServedBy::l1);
+  });
 }
 
 AccessResult Mesi::leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uint32_t l1_slot, bool is_in_l1,
                             Cycle now) {
-  const LineAddr line = parts_.outer(core, own);
   Path path(now);
   path.spend(kL1, parts_.l1_latency(kind));
-  const bool active = !parts_.warming.is_on() && conflicts_->is_active();
-  const bool checked = active && is_tracked(kind);
-  const Request r{
-      .core = core,
-      .line = line,
-      .kind = kind,
-      .write = is_write(kind),
-      .tile = parts_.tile_of(core),
-      .l1 = parts_.l1_in_tile(core, kind),
-      .checked = checked,
-      .unchecked = active && !checked,
-      .bytes = message::kRequest + (checked && conflicts_->is_speculative(core) ? message::kVirtualTime : 0)};
+  Request r{private_path_.describe(core, own, kind), message::kRequest};
+  if (r.checked && gate_.is_speculative(core)) r.bytes += message::kVirtualTime;
   TileCaches& tile = parts_.tiles[r.tile.value];
-  L1Cache& l1 = tile.l1s()[r.l1];
 
-  tile.prefetch(r.l1, line);
+  tile.prefetch(r.l1, r.line);
 
   // 1. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
   path.until(kL2, parts_.look_up_l2(r.tile, path.at()));
-  std::uint32_t slot = tile.array().find(line);
+  std::uint32_t slot = tile.array().find(r.line);
   const bool was_here = slot != TileCaches::kNoSlot;
   if (was_here) path.until(kL2, tile.array()[slot].ready);
 
-  if (l1_slot == L1Cache::kNoSlot) tile.prefetch_victim(r.l1, line);
+  if (l1_slot == L1Cache::kNoSlot) tile.prefetch_victim(r.l1, r.line);
 
   // 2. Served within the tile, or by the line's home.
   ServedBy served = ServedBy::l2;
   CheckResult check;
   if (slot != TileCaches::kNoSlot && (!r.write || is_writable(tile.array()[slot].state))) {
-    if (r.checked && !check_in_tile(r, slot, path, check)) return path.blocked(BlockReason::conflict_pending);
-    if (is_in_l1) return serve_again(r, l1_slot, slot, path);
-    served = serve_in_tile(r, slot, path);
+    if (r.checked && !check_in_tile(r, tile.array()[slot], path, check))
+      return path.blocked(BlockReason::conflict_pending);
+    tile.array().use(slot);
+    count(tile.counters.hits);
+    if (is_in_l1) {
+      private_path_.use_again(r, l1_slot);
+      return path.done(ServedBy::l2);
+    }
+    if (private_path_.ask_l1s(r, slot, path)) {
+      count(tile.counters.other_l1);
+      served = ServedBy::other_l1;
+    }
   } else if (!serve_from_home(r, slot, path, served, check)) {
     return path.blocked(BlockReason::conflict_pending);
   }
 
   // 3. Into the L1, from the L2 unless the line has just come.
-  if (l1_slot == L1Cache::kNoSlot && was_here) count(tile.accesses.reads);
-  fill_l1(r, l1_slot, slot, check.exclusive, path);
-  if (r.write && !parts_.left_reservations.empty()) parts_.left_reservations.on_store(line, l1);
-  if (!parts_.warming.is_on()) l1.count_miss();
+  private_path_.fill_l1(r, l1_slot, slot, check.exclusive, was_here, path);
+  if (parts_.versions.is_on()) check_line(r.line);
   return path.done(served);
-}
-
-ServedBy Mesi::serve_in_tile(const Request& r, std::uint32_t slot, Path& path) {
-  TileCaches& tile = parts_.tiles[r.tile.value];
-  L2Line& line = tile.array()[slot];
-  tile.array().use(slot);
-  count(tile.counters.hits);
-  const bool owned = line.owner != 0;
-  if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot))
-    path.spend(kL1, parts_.l1d_latency);
-  if (!owned) return ServedBy::l2;
-  count(tile.counters.other_l1);
-  return ServedBy::other_l1;
-}
-
-/// A use of the L1's copy that is neither counted as a hit nor recorded.
-void Mesi::use_l1(std::uint32_t l1, std::uint32_t l1_slot, LineAddr line, bool write) {
-  parts_.l1s[l1].warm_hit(l1_slot, write);
-  if (parts_.versions.is_on()) parts_.check_use(l1, l1_slot, line, write);
-}
-
-/// The core's L1 has the line with the right it needs: the check was all that was missing.
-AccessResult Mesi::serve_again(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path) {
-  TileCaches& tile = parts_.tiles[r.tile.value];
-  tile.array().use(slot);
-  ++tile.counters.hits;
-  use_l1(r.core.value * 2 + 1, l1_slot, r.line, r.write);
-  tile.l1s()[r.l1].count_miss();
-  return path.done(ServedBy::l2);
-}
-
-void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path) {
-  TileCaches& tile = parts_.tiles[r.tile.value];
-  L2Line& line = tile.array()[slot];
-  LineState state = LineState::shared;
-  if (r.write) {
-    line.state = state = LineState::modified;
-  } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive &&
-             (parts_.left_reservations.empty() || !parts_.left_reservations.has(r.line, tile.l1s()[r.l1]))) {
-    state = LineState::exclusive;
-  }
-  if (tile.fill_l1(r.l1, l1_slot, slot, state)) parts_.book_l2(r.tile, path.at());
-  if (parts_.versions.is_on()) {
-    parts_.check_use(r.tile.value * parts_.cores_per_tile * 2 + r.l1,
-                     tile.l1s()[r.l1].find(tile.l1s()[r.l1].inner(r.line)), r.line, r.write);
-    check_line(r.line);
-  }
 }
 
 bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,
@@ -157,7 +91,11 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   if (entry != slice.array.kNoSlot) count(slice.directory.read);
 
   // 2. Speculative accessors anywhere, before anything changes.
-  if (r.checked && !check_miss(r, slice, entry, path, check)) return false;
+  if (r.checked) {
+    const bool is_here = entry != slice.array.kNoSlot;
+    if (!gate_.check_miss(r, is_here ? contacted(slice.array[entry], r.write) : 0, false, path, check))
+      return false;
+  }
   count(upgrade ? tile.counters.upgrades : tile.counters.misses);
 
   // 3. The line at its home: in the slice, or from memory.
@@ -168,7 +106,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   } else {
     count(slice.counters.misses);
     entry = allocate(r, home, path);
-    served = replaces_line(r) ? ServedBy::llc : ServedBy::memory;
+    served = r.replaces_line() ? ServedBy::llc : ServedBy::memory;
   }
   DirectoryEntry& e = slice.array[entry];
 
@@ -180,10 +118,10 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     served = ServedBy::other_tile;
   } else {
     if (r.write) invalidate_sharers(r, home, e, path);
-    if (served == ServedBy::llc && !upgrade && !replaces_line(r)) count(slice.accesses.reads);
+    if (served == ServedBy::llc && !upgrade && !r.replaces_line()) count(slice.accesses.reads);
     e.busy = path.at();
     path.until(kNetwork,
-               upgrade || replaces_line(r)
+               upgrade || r.replaces_line()
                    ? send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at())
                    : send(home, r.tile, message::kLine, TrafficClass::memory, path.at()));
     const bool alone = e.sharers == 0 || fault_ == Fault::exclusive_with_sharers;
@@ -207,65 +145,32 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     slot = fill_l2(r, entry, state, source, path.at());
   }
   if (r.checked) tile.array()[slot].canary = check.canary;
-  if (r.unchecked && fault_ != Fault::canary_after_unchecked_fill)
-    tile.array()[slot].canary = kMaxVirtualTime;
+  if (r.unchecked && fault_ != Fault::canary_after_unchecked_fill) ConflictGate::uncover(tile.array()[slot]);
   return true;
 }
 
-/// An L2 hit. False: blocked.
-bool Mesi::check_in_tile(const Request& r, std::uint32_t slot, Path& path, CheckResult& check) {
-  const VirtualTime canary = parts_.tiles[r.tile.value].array()[slot].canary;
-  conflicts_->check_tile(r.core, r.line, r.kind, canary, path.at(), check);
-  path.note(check);
-  if (check.needs_global) return check_hit_at_home(r, slot, path, check);
-  return !check.blocked;
-}
-
-/// An L2 hit that its line's canary does not cover: a request to the home and word back, no line. False:
-/// blocked.
-bool Mesi::check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, CheckResult& check) {
-  L2Line& line = parts_.tiles[r.tile.value].array()[slot];
-  const TileId home = home_of(r.line);
-  LlcSlice& slice = slices_[home.value];
-  DirectoryEntry& e = slice.array[line.home_entry];
-  const bool travels = !check.is_free;
-  if (travels) {
+/// An L2 hit. False: blocked. If its line's canary does not cover it: a request to the home and word back.
+bool Mesi::check_in_tile(const Request& r, L2Line& line, Path& path, CheckResult& check) {
+  const auto ask = [&](TileId home) {
+    LlcSlice& slice = slices_[home.value];
     path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::coherence, path.at()));
-    const Cycle ready = later(path.at(), e.busy);
+    const Cycle ready = later(path.at(), slice.array[line.home_entry].busy);
     slice.counters.busy_cycles += ready - path.at();
     path.until(kLlc, look_up_llc(home, ready));
     count(slice.directory.read);
-  }
-  // The line moves nowhere: no holder is contacted but by the check itself.
-  conflicts_->check_global(r.core, r.line, r.kind, 0, is_writable(line.state), home, path.at(), check);
-  path.note(check);
-  if (check.blocked) return false;
-  if (travels) {
-    e.busy = path.at();
+  };
+  const auto answer = [&](TileId home) {
+    slices_[home.value].array[line.home_entry].busy = path.at();
     path.until(kNetwork, send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at()));
-  }
-  line.canary = check.canary;
-  return true;
-}
-
-/// At the home of a line that must come, or be given to write. False: blocked.
-bool Mesi::check_miss(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path,
-                      CheckResult& check) {
-  std::uint64_t holders = 0;
-  if (entry != slice.array.kNoSlot) {
-    const DirectoryEntry& e = slice.array[entry];
-    holders = e.owned ? parts_.groups.bit(TileId{e.owner}) : r.write ? e.sharers : 0;
-  }
-  conflicts_->check_global(r.core, r.line, r.kind, holders, false, home_of(r.line), path.at(), check);
-  path.note(check);
-  return !check.blocked;
+  };
+  return gate_.check_hit(r, line, path, check, ask, answer);
 }
 
 /// The line's entry in the slice, with its data from memory unless they will be replaced.
 std::uint32_t Mesi::allocate(const Request& r, TileId home, Path& path) {
   LlcSlice& slice = slices_[home.value];
   const Cycle asked = path.at();
-  if (!replaces_line(r)) {
+  if (!r.replaces_line()) {
     fetch_from_memory(r.line, home, path);
     count(slice.accesses.writes);
   }
@@ -304,7 +209,7 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
     if (tile.downgrade_owner(slot)) path.spend(kL1, parts_.l1d_latency);
   }
   count(tile.accesses.reads);
-  lose(owner, r.line, !r.write);
+  gate_.lose(owner, r.line, !r.write);
   const Cycle answered = path.at();
   path.until(kNetwork, send(owner, r.tile, message::kLine, TrafficClass::memory, answered));
 
@@ -346,7 +251,7 @@ void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, 
     if (slot != TileCaches::kNoSlot) {
       branch.until(kL2, tile.array()[slot].ready);
       if (tile.invalidate_l1s(slot)) branch.spend(kL1, parts_.l1d_latency);
-      lose(t, r.line);
+      gate_.lose(t, r.line);
       tile.erase(slot);
       count(tile.counters.invalidations);
     }
@@ -387,7 +292,7 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   const std::uint32_t entry = tile.array()[slot].home_entry;
   const bool is_home = holds(slice, entry, line);
   count(tile.counters.evictions);
-  lose(t, line);
+  gate_.lose(t, line);
 
   // The home hears of clean evictions too, so that its directory stays exact.
   parts_.book_llc(home, modified ? send(t, home, message::kLine, TrafficClass::memory, at)
@@ -441,7 +346,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
         count(tile.accesses.reads);
       }
       count(tile.counters.invalidations);
-      lose(t, line);
+      gate_.lose(t, line);
       tile.erase(slot);
     }
     c = modified ? send(t, home, message::kLine, TrafficClass::memory, c)
@@ -455,7 +360,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
     const Cycle there = send(home, controller_tile_of(line), message::kLine, TrafficClass::memory, collected);
     parts_.write_memory(line, there);
   }
-  if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
+  gate_.leave_llc(line);
   slice.array.erase(entry);
 }
 
@@ -463,8 +368,7 @@ std::uint64_t Mesi::possible_holders(LineAddr line) const {
   const LlcSlice& slice = slices_[home_of(line).value];
   const std::uint32_t entry = slice.array.find(line);
   if (entry == slice.array.kNoSlot) return 0;
-  const DirectoryEntry& e = slice.array[entry];
-  return e.owned ? parts_.groups.bit(TileId{e.owner}) : e.sharers;
+  return contacted(slice.array[entry], true);
 }
 
 // Prefetches tags now and, with the next call, the payloads they select.
@@ -474,7 +378,7 @@ void Mesi::prefetch(CoreId core, LineAddr own) const {
   const TileId tile = parts_.tile_of(core);
   parts_.tiles[tile.value].prefetch(parts_.l1_in_tile(core, AccessKind::load), line);
   slices_[home_of(line).value].array.prefetch(line);
-  if (conflicts_->is_active()) conflicts_->prefetch(tile, line);
+  gate_.prefetch(tile, line);
   prefetch_further(std::exchange(asked_last_, {tile, line}));
 }
 
@@ -518,10 +422,10 @@ void Mesi::drop(LlcSlice& slice, std::uint32_t entry) {
     const std::uint32_t slot = tile.array().find(line);
     if (slot == TileCaches::kNoSlot) return;
     tile.invalidate_l1s(slot);
-    lose(t, line);
+    gate_.lose(t, line);
     tile.erase(slot);
   });
-  if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
+  gate_.leave_llc(line);
   slice.array.erase(entry);
   parts_.versions.forget(line);
 }

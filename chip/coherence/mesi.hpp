@@ -18,7 +18,6 @@
 #include "chip/coherence/cache_protocol.hpp"
 #include "chip/coherence/invariants.hpp"
 #include "chip/coherence/llc_slice.hpp"
-#include "chip/coherence/path.hpp"
 
 namespace rubato::chip {
 
@@ -52,34 +51,15 @@ class Mesi final : public CacheProtocol {
   void inject(Fault fault) { fault_ = fault; }
 
  private:
-  struct Request {
-    CoreId core;
-    LineAddr line;
-    AccessKind kind;
-    bool write;
-    TileId tile;
-    std::uint32_t l1;     // index in the tile
-    bool checked;         // against speculative tasks (C15)
-    bool unchecked;       // while others are: what it fills needs a global check later
-    std::uint32_t bytes;  // of its requests, from tile to home and on
+  struct Request : PrivateAccess {
+    std::uint32_t bytes;  ///< of its messages, from tile to home and on
   };
-  static bool replaces_line(const Request& r) { return r.kind == AccessKind::untracked_line_store; }
-  ServedBy serve_in_tile(const Request& r, std::uint32_t slot, Path& path);
-  /// access() that the L1 alone cannot serve: it lacks the line or the right to it (then not `is_in_l1`), or
-  /// the line is not marked for it and is checked as an L2 hit (C15).
+  /// access() that the L1 alone cannot serve: see PrivatePath.
   [[gnu::noinline]] AccessResult leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uint32_t l1_slot,
                                           bool is_in_l1, Cycle now);
-  void use_l1(std::uint32_t l1, std::uint32_t l1_slot, LineAddr line, bool write);
-  AccessResult serve_again(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path);
   bool serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,
                        CheckResult& check);
-  bool check_in_tile(const Request& r, std::uint32_t slot, Path& path, CheckResult& check);
-  bool check_miss(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path,
-                  CheckResult& check);
-  bool check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, CheckResult& check);
-  void lose(TileId tile, LineAddr line, bool kept = false) {
-    if (conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
-  }
+  bool check_in_tile(const Request& r, L2Line& line, Path& path, CheckResult& check);
   std::uint32_t allocate(const Request& r, TileId home, Path& path);
   void fetch_from_memory(LineAddr line, TileId home, Path& path);
   Versions::Place ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path);
@@ -102,8 +82,11 @@ class Mesi final : public CacheProtocol {
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void evict_from_llc(TileId home, std::uint32_t entry, Cycle at);
   void drop(LlcSlice& slice, std::uint32_t entry);
-  void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path);
 
+  /// Holders that a request has to contact.
+  std::uint64_t contacted(const DirectoryEntry& e, bool write) const {
+    return e.owned ? parts_.groups.bit(TileId{e.owner}) : write ? e.sharers : 0;
+  }
   template <class F>
   void for_each_holder(const DirectoryEntry& e, F&& f) const {
     if (e.owned) {
@@ -114,7 +97,7 @@ class Mesi final : public CacheProtocol {
   }
 
   Cycle send(TileId from, TileId to, std::uint32_t bytes, TrafficClass traffic, Cycle at) {
-    if (parts_.warming.is_on() || from == to) return at;
+    if (is_warming() || from == to) return at;
     return network_->send(from, to, {bytes, rolling_back_ ? TrafficClass::abort : traffic}, at);
   }
   Cycle look_up_llc(TileId home, Cycle at) {
@@ -125,7 +108,6 @@ class Mesi final : public CacheProtocol {
   HierarchyView view() const { return {parts_.tiles, slices_, parts_.groups, parts_.versions}; }
 
   Network* network_;
-  ConflictCheck* conflicts_;
   bool rolling_back_ = false;
   mutable Asked asked_last_;
   Fault fault_ = Fault::none;

@@ -5,9 +5,9 @@
 namespace rubato::chip {
 
 Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
-    : CacheProtocol(config, SetArray<DirectoryEntry>::host_bytes(config.llc.size, config.llc.ways)),
-      network_(&network),
-      conflicts_(&conflicts) {
+    : CacheProtocol(config, conflicts,
+                    SetArray<DirectoryEntry>::host_bytes(config.llc.size, config.llc.ways)),
+      network_(&network) {
   slices_.reserve(tiles());
   for (std::uint32_t t = 0; t < tiles(); ++t)
     slices_.emplace_back(config.llc.size, config.llc.ways, parts_.versions, parts_.arena.resource());

@@ -19,7 +19,7 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
   // through.
   const bool all = r.write || r.kind == AccessKind::reserve;
   const auto self = static_cast<std::uint16_t>(r.tile.value);
-  const AgentOutcome out = rules_.request(record.line, self, all, replaces_line(r));
+  const AgentOutcome out = rules_.request(record.line, self, all, r.replaces_line());
   require(out.violation, r.line);
   ++record.round;
   record.tries = 0;

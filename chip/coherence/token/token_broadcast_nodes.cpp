@@ -91,7 +91,7 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
     StoreLine state = *node.lines.find(victim);
     count(node.llc.evictions);
     if (state.tokens.dirty) count(node.llc.write_backs);
-    if (!is_warming() && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
+    gate_.leave_llc(victim);
     const AgentOutcome out = slice_rules_.evict(state);
     if (out.sends[0].has_data) count(slice_accesses_[t.value].reads);
     node.lines.erase(victim);
@@ -174,8 +174,7 @@ void TokenBroadcast::add_to_caches(TileId t, LineAddr line, const AgentRecord& r
   L2Line& l2 = tile.array()[slot];
   if (is_writable(l2.state)) return;
   l2.state = record.line.held.dirty ? LineState::modified : LineState::exclusive;
-  if (!is_warming() && conflicts_->is_active())
-    l2.canary = kMaxVirtualTime;  // as when a request brings the right
+  if (gate_.is_active()) ConflictGate::uncover(l2);  // as when a request brings the right
 }
 
 bool TokenBroadcast::is_at_rest(LineAddr line) const {

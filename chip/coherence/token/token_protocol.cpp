@@ -6,7 +6,7 @@ namespace rubato::chip {
 
 void TokenProtocol::request(const Request& r, AgentRecord& record, const Path& path) {
   const auto self = static_cast<std::uint16_t>(r.tile.value);
-  const AgentOutcome out = agent_rules_.request(record.line, self, r.write, replaces_line(r));
+  const AgentOutcome out = agent_rules_.request(record.line, self, r.write, r.replaces_line());
   require(out.violation, r.line);
   transport_.send(
       {.line = r.line, .at = path.at(), .parts = path.parts(), .is_rollback = r.kind == AccessKind::rollback},

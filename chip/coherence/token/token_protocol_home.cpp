@@ -323,7 +323,7 @@ void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cy
     HomeRecord& other = *home.find(victim);
     count(home.counters.evictions);
     if (other.line.llc.count != all_) count(home.entries.incomplete);
-    if (!is_warming() && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
+    gate_.leave_llc(victim);
     recall(t, victim, other, true, at);
   }
   if (record.llc_slot != kNoPlace) return;

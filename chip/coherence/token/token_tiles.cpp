@@ -20,27 +20,9 @@ AccessResult TokenTiles::access(CoreId core, LineAddr line, AccessKind kind, Cyc
 }
 
 AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle now) {
-  const bool active = !is_warming() && conflicts_->is_active();
-  const Request r{.core = core,
-                  .line = parts_.outer(core, own),
-                  .kind = kind,
-                  .write = is_write(kind),
-                  .checked = active && is_tracked(kind),
-                  .unchecked = active && !is_tracked(kind),
-                  .tile = parts_.tile_of(core),
-                  .l1 = parts_.l1_in_tile(core, kind)};
-  const std::uint32_t index = Hierarchy::l1_of(core, kind);
-  L1Cache& l1 = parts_.l1s[index];
-  const std::uint32_t l1_slot = l1.find(own);
-  const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
-  if (!is_in_l1 || (r.checked && !l1.covers_at(l1_slot, r.write))) return leave_l1(r, l1_slot, is_in_l1, now);
-  if (is_warming() || (active && !r.checked) || !l1.hit_at(l1_slot, own, r.write)) {
-    use_l1(r, l1_slot);
-    count(l1.moves.uncounted);
-  }
-  Path path(now);
-  path.spend(kL1Part, parts_.l1_latency(kind));
-  return path.done(ServedBy::l1);
+  return private_path_.access(core, own, kind, now, [&](std::uint32_t l1_slot, bool is_in_l1) {
+    return leave_l1(private_path_.describe(core, own, kind), l1_slot, is_in_l1, now);
+  });
 }
 
 AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now) {
@@ -68,33 +50,9 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
   // 2. The tile has the right: it serves.
   if (slot != kNoL2Slot && (!r.write || is_writable(tile.array()[slot].state))) {
     CheckResult verdict;
-    const bool passes = !r.checked || check(r, slot, due, path, verdict);
-    ServedBy served = due != nullptr ? due->served : ServedBy::l2;
-    if (passes) {
-      L2Line& line = tile.array()[slot];
-      tile.array().use(slot);
-      if (due == nullptr) count(tile.counters.hits);
-      if (due != nullptr && profile_) profile_->on_miss(r.tile, r.line, r.write, !is_warming());
-      if (due != nullptr && r.unchecked) line.canary = kMaxVirtualTime;
-      if (is_in_l1) {
-        use_l1(r, l1_slot);
-        tile.l1s()[r.l1].count_miss();
-      } else {
-        const bool owned = line.owner != 0;
-        if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot))
-          path.spend(kL1Part, parts_.l1d_latency);
-        if (owned && due == nullptr) {
-          count(tile.counters.other_l1);
-          served = ServedBy::other_l1;
-        }
-        // What has just come is written to both.
-        if (l1_slot == L1Cache::kNoSlot && (due == nullptr || due->was_here)) count(tile.accesses.reads);
-        fill_l1(r, l1_slot, slot, verdict.exclusive, path);
-        if (r.write && !parts_.left_reservations.empty())
-          parts_.left_reservations.on_store(r.line, tile.l1s()[r.l1]);
-        if (!is_warming()) tile.l1s()[r.l1].count_miss();
-      }
-    }
+    const bool passes = !r.checked || check(r, tile.array()[slot], due, path, verdict);
+    ServedBy served = ServedBy::l2;
+    if (passes) served = serve_in_tile(r, l1_slot, is_in_l1, slot, due, verdict.exclusive, path);
     if (due != nullptr) {
       end_use(r, *due, passes, path.at());
     } else if (r.write && record != nullptr && record->is_reserved) {
@@ -106,6 +64,32 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
   // 3. A request, if none is under way.
   if (due != nullptr) end_hold(r.tile, r.line, *due, path.at());
   return ask(r, path, now);
+}
+
+/// By the L2 that has the line in `slot`, for what it has got if that is `due`.
+ServedBy TokenTiles::serve_in_tile(const Request& r, std::uint32_t l1_slot, bool is_in_l1, std::uint32_t slot,
+                                   const AgentRecord* due, bool exclusive, Path& path) {
+  TileCaches& tile = agents_[r.tile.value].caches;
+  const bool is_brought = due != nullptr;
+  ServedBy served = is_brought ? due->served : ServedBy::l2;
+  tile.array().use(slot);
+  if (!is_brought) count(tile.counters.hits);
+  if (is_brought && profile_) profile_->on_miss(r.tile, r.line, r.write, !is_warming());
+  if (is_brought && r.unchecked) ConflictGate::uncover(tile.array()[slot]);
+  if (is_in_l1) {
+    private_path_.use_again(r, l1_slot);
+    return served;
+  }
+  if (private_path_.ask_l1s(r, slot, path) && !is_brought) {
+    count(tile.counters.other_l1);
+    served = ServedBy::other_l1;
+  }
+  L1Cache& l1 = tile.l1s()[r.l1];
+  const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(l1.inner(r.line)) : L1Cache::Victim{};
+  // What has just come is written to both.
+  private_path_.fill_l1(r, l1_slot, slot, exclusive, !is_brought || due->was_here, path);
+  if (down.state != LineState::invalid) trim(r.tile, l1.outer(down.line), path.at());
+  return served;
 }
 
 AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
@@ -161,53 +145,18 @@ void TokenTiles::ask_again(TileId t, Cycle now) {
 }
 
 /// The verdict of an access that the tile has the right for (K60). False: blocked.
-bool TokenTiles::check(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path,
+bool TokenTiles::check(const Request& r, L2Line& line, const AgentRecord* due, Path& path,
                        CheckResult& result) {
-  L2Line& line = agents_[r.tile.value].caches.array()[slot];
-  if (due == nullptr) {
-    conflicts_->check_tile(r.core, r.line, r.kind, line.canary, path.at(), result);
-    path.note(result);
-    if (!result.needs_global) return !result.blocked;
-  }
   // What a request brought came by way of the home and the tiles that gave tokens: only others are asked.
-  const TileId home = home_of(r.line);
-  const bool travels = due == nullptr && !result.is_free && home != r.tile;
-  if (travels) path.until(kNetworkPart, transport_.send_word(r.tile, home, path.at()));
-  if (due == nullptr && !result.is_free) path.until(kLlcPart, look_up_llc(home, path.at()));
-  const std::uint64_t holders = due != nullptr ? due->givers : 0;
-  conflicts_->check_global(r.core, r.line, r.kind, holders, is_writable(line.state), home, path.at(), result);
-  path.note(result);
-  if (result.blocked) return false;
-  if (travels) path.until(kNetworkPart, transport_.send_word(home, r.tile, path.at()));
-  line.canary = result.canary;
-  return true;
-}
-
-/// A use of the L1's copy that is neither counted as a hit nor recorded.
-void TokenTiles::use_l1(const Request& r, std::uint32_t l1_slot) {
-  const std::uint32_t l1 = Hierarchy::l1_of(r.core, r.kind);
-  parts_.l1s[l1].warm_hit(l1_slot, r.write);
-  if (checks()) parts_.check_use(l1, l1_slot, r.line, r.write, replaces_line(r));
-}
-
-void TokenTiles::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive,
-                         Path& path) {
-  TileCaches& tile = agents_[r.tile.value].caches;
-  L1Cache& l1 = tile.l1s()[r.l1];
-  const LineAddr own = l1.inner(r.line);
-  L2Line& line = tile.array()[slot];
-  LineState state = LineState::shared;
-  if (r.write) {
-    line.state = state = LineState::modified;
-  } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive &&
-             (parts_.left_reservations.empty() || !parts_.left_reservations.has(r.line, l1))) {
-    state = LineState::exclusive;
-  }
-  const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(own) : L1Cache::Victim{};
-  if (tile.fill_l1(r.l1, l1_slot, slot, state)) parts_.book_l2(r.tile, path.at());
-  if (checks())
-    parts_.check_use(Hierarchy::l1_of(r.core, r.kind), l1.find(own), r.line, r.write, replaces_line(r));
-  if (down.state != LineState::invalid) trim(r.tile, l1.outer(down.line), path.at());
+  if (due != nullptr) return gate_.check_line(r, line, due->givers, path, result);
+  const auto word = [&](TileId from, TileId to) {
+    if (from != to) path.until(kNetworkPart, transport_.send_word(from, to, path.at()));
+  };
+  const auto ask = [&](TileId home) {
+    word(r.tile, home);
+    path.until(kLlcPart, look_up_llc(home, path.at()));
+  };
+  return gate_.check_hit(r, line, path, result, ask, [&](TileId home) { word(home, r.tile); });
 }
 
 /// Of an exclusive L2: a line has moved down into its set, or came and no core used it.
@@ -230,7 +179,7 @@ std::uint32_t TokenTiles::fill_l2(TileId t, LineAddr line, AgentRecord& record, 
   L2Line& l2 = tile.array().fill(slot, line);
   if (!tile.is_exclusive()) count(tile.accesses.writes);  // else it is the L1's, until that evicts it
   l2.state = state_of(record.line);
-  if (!is_warming() && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
+  if (gate_.is_active()) ConflictGate::uncover(l2);
   parts_.versions.put(tile.place(slot), record.line.version);
   return slot;
 }
@@ -251,7 +200,7 @@ void TokenTiles::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   AgentRecord& record = *agent.find(line);
   collect(agent, record, slot, true);
   agent.caches.erase(slot);
-  lose(t, line, false);
+  gate_.lose(t, line, false);
   if (profile_) profile_->on_loss(t, line, true);
   count(agent.caches.counters.evictions);
   count(agent.caches.accesses.reads);          // into the buffer, or into the request's entry
@@ -278,7 +227,7 @@ void TokenTiles::note_loss(TileId t, LineAddr line, AgentOutcome::Loss loss, boo
   TileCaches& tile = agents_[t.value].caches;
   const bool kept = loss == AgentOutcome::Loss::right;
   if (profile_ && !kept) profile_->on_loss(t, line, goes_home);
-  lose(t, line, kept);
+  gate_.lose(t, line, kept);
   count(kept ? tile.counters.forwards : tile.counters.invalidations);
   const std::uint32_t slot = tile.array().find(line);
   if (slot == kNoL2Slot) return;
@@ -306,7 +255,7 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
     l2.state = state_of(record.line);
     // A reader's canary knows nothing of others' reads: until a check of the new right passes, none covers
     // it.
-    if (!is_warming() && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
+    if (gate_.is_active()) ConflictGate::uncover(l2);
   }
   // What warming does may let a request go on that cores wait for.
   if (is_warming() && record.waiters == 0) return;

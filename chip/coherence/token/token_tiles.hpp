@@ -25,7 +25,6 @@
 #include <vector>
 
 #include "chip/coherence/cache_protocol.hpp"
-#include "chip/coherence/path.hpp"
 #include "chip/coherence/sharing_profile.hpp"
 #include "chip/coherence/token/token_agent.hpp"
 #include "chip/coherence/token/transport.hpp"
@@ -64,16 +63,7 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
   static constexpr Latency kHold = 64;
   Latency reserved_hold_ = 0;  ///< of the line of an lr, after it was used; 0: it is free then
 
-  struct Request {
-    CoreId core;
-    LineAddr line;
-    AccessKind kind;
-    bool write, checked, unchecked;
-    TileId tile;
-    std::uint32_t l1;  // index in the tile
-  };
-
-  static bool replaces_line(const Request& r) { return r.kind == AccessKind::untracked_line_store; }
+  using Request = PrivateAccess;
 
   // ---- The protocol's ----
   /// An access that the tile cannot serve, of a line that no request of the tile is under way for.
@@ -108,9 +98,6 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
   }
   /// After them: what the tile has lost; `goes_home`: and no other tile has got.
   void note_loss(TileId tile, LineAddr line, AgentOutcome::Loss loss, bool goes_home = false);
-  void lose(TileId tile, LineAddr line, bool kept) {
-    if (!is_warming() && conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
-  }
   TileSet everybody() const { return {parts_.groups, parts_.groups.all()}; }
 
   /// `event`, kHoldEnds or kRetry, comes at `at`; it is void if the line's record is in another round then.
@@ -119,7 +106,6 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
   Cycle look_up_llc(TileId home, Cycle at) {
     return is_warming() ? at : parts_.look_up_llc(home, slice_accesses_[home.value], at);
   }
-  bool is_warming() const { return parts_.warming.is_on(); }
   bool checks() const { return parts_.versions.is_on(); }
 
   void require(const char* violation, LineAddr line) const;
@@ -131,7 +117,6 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
   };
   std::string find_violation_in_tiles(LineAddr line, Sum& sum) const;
 
-  ConflictCheck* conflicts_;
   Timeline* timeline_;
   AccessClient* client_;
   std::uint32_t all_, mshrs_;
@@ -145,12 +130,12 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
  private:
   [[gnu::noinline]] AccessResult serve(CoreId core, LineAddr own, AccessKind kind, Cycle now);
   AccessResult leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now);
-  bool check(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path, CheckResult& check);
+  ServedBy serve_in_tile(const Request& r, std::uint32_t l1_slot, bool is_in_l1, std::uint32_t slot,
+                         const AgentRecord* due, bool exclusive, Path& path);
+  bool check(const Request& r, L2Line& line, const AgentRecord* due, Path& path, CheckResult& check);
   AccessResult ask(const Request& r, Path& path, Cycle now);
   void ask_again(TileId tile, Cycle now);
   void end_use(const Request& r, AgentRecord& record, bool passes, Cycle at);
-  void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path);
-  void use_l1(const Request& r, std::uint32_t l1_slot);
   std::uint32_t fill_l2(TileId tile, LineAddr line, AgentRecord& record, Cycle at);
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void trim(TileId tile, LineAddr line, Cycle at);

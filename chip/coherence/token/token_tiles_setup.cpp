@@ -16,8 +16,8 @@ constexpr std::uint64_t kFewLines = 4096;  // as many are looked up one by one
 }  // namespace
 
 TokenTiles::TokenTiles(const Config& config, Ports ports)
-    : CacheProtocol(config, SetArray<TokenPlace>::host_bytes(config.llc.size, config.llc.ways)),
-      conflicts_(&ports.conflicts),
+    : CacheProtocol(config, ports.conflicts,
+                    SetArray<TokenPlace>::host_bytes(config.llc.size, config.llc.ways)),
       timeline_(&ports.timeline),
       client_(&ports.client),
       all_(config.coherence.tokens != 0 ? config.coherence.tokens : config.tiles()),
@@ -108,13 +108,13 @@ void TokenTiles::drop(LineAddr line) {
     is_out = true;
     if (const std::uint32_t slot = agent.caches.array().find(line); slot != TileCaches::kNoSlot) {
       agent.caches.invalidate_l1s(slot);
-      lose(TileId{t}, line, false);
+      gate_.lose(TileId{t}, line, false);
       agent.caches.erase(slot);
     }
     agent.lines.erase(line);
   }
   drop_at_home(line, is_out);
-  if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
+  gate_.leave_llc(line);
   if (checks()) memory_versions_[line.value] = parts_.versions.newest(line);
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "chip/coherence/token/token_protocol.hpp"
 #include "chip/noc/mesh.hpp"
@@ -12,11 +13,26 @@
 namespace rubato::chip {
 namespace {
 
+/// Notes which tiles lose a line. It is active from activate() on, as if a task had speculated.
+struct Losses final : ConflictCheck {
+  void activate() { active_ = true; }
+  void check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle, CheckResult& result) override {
+    result = {};
+  }
+  void check_global(CoreId, LineAddr, AccessKind, std::uint64_t, bool, TileId, Cycle,
+                    CheckResult& result) override {
+    result = {};
+  }
+  void on_lose(TileId tile, LineAddr, bool) override { tiles.push_back(tile); }
+  void on_llc_evict(LineAddr) override {}
+  std::vector<TileId> tiles;
+};
+
 struct TokenWarming : testing::Test, AccessClient {
   TokenWarming()
       : config(resolve(two_tiles())),
         mesh(make_mesh(config)),
-        protocol(config, TokenPolicy::sparse, {*mesh, none, timeline, *this}) {}
+        protocol(config, TokenPolicy::sparse, {*mesh, losses, timeline, *this}) {}
   static Config two_tiles() {
     Config config = tiny_caches(2, 1);
     config.coherence.capacity = 4;
@@ -29,7 +45,7 @@ struct TokenWarming : testing::Test, AccessClient {
 
   static constexpr LineAddr kLine{4096};
   Config config;
-  NoConflictCheck none;
+  Losses losses;
   Timeline timeline;
   std::unique_ptr<Mesh> mesh;
   TokenProtocol protocol;
@@ -50,6 +66,17 @@ TEST_F(TokenWarming, ARequestThatItLetsGoOnWakesTheCoresThatWait) {
   while (timeline.step()) {
   }
   EXPECT_EQ(protocol.check_invariants(), "");
+}
+
+TEST_F(TokenWarming, ALineThatItTakesFromATileIsRememberedForTheTasksThatUsedIt) {
+  EXPECT_FALSE(ask(0, AccessKind::load));
+  while (!ready[0]) ASSERT_TRUE(timeline.step());
+  EXPECT_TRUE(ask(0, AccessKind::load));
+  while (timeline.step()) {
+  }
+  losses.activate();
+  protocol.warm(CoreId{1}, kLine, AccessKind::store);
+  EXPECT_EQ(losses.tiles, std::vector{TileId{0}});
 }
 
 }  // namespace
