@@ -42,7 +42,7 @@ class CacheProtocol : public MemoryHierarchy {
         private_path_(parts_, gate_) {}
 
   std::uint32_t tiles() const { return static_cast<std::uint32_t>(parts_.tiles.size()); }
-  void count(std::uint64_t& counter) { parts_.warming.count(counter); }
+  void count(std::uint64_t& counter, std::uint64_t more = 1) { parts_.warming.count(counter, more); }
   bool is_warming() const { return parts_.warming.is_on(); }
 
   Hierarchy parts_;

@@ -86,7 +86,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     ready = later(ready, e.busy);
     if (e.owned) parts_.tiles[e.owner].array().prefetch(r.line);
   }
-  parts_.warming.count(slice.counters.busy_cycles, ready - path.at());
+  count(slice.counters.busy_cycles, ready - path.at());
   path.until(kLlc, look_up_llc(home, ready));
   if (entry != slice.array.kNoSlot) count(slice.directory.read);
 

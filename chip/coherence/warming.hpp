@@ -28,6 +28,10 @@ class Warming {
   bool is_on() const { return is_on_; }
   /// Adds to a statistic.
   void count(std::uint64_t& counter, std::uint64_t more = 1) const { counter += is_on_ ? 0 : more; }
+  /// Remembers the most of something.
+  void count_most(std::uint64_t& most, std::uint64_t now) const {
+    if (!is_on_ && now > most) most = now;
+  }
   /// Takes the first free cycle of a port from `at` on; warming takes none.
   Cycle book(Calendars& ports, TileId tile, Cycle at) const {
     return is_on_ ? at : ports.book(tile.value, at);

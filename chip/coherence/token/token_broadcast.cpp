@@ -47,16 +47,16 @@ void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
     Flight& copy = transport_.flights[index];
     copy.message.to = place;
     copy.message.agent = static_cast<std::uint16_t>(t.value);
-    if (!is_warming()) copy.spend(kToNode, at(t));
+    transport_.spend(copy, kToNode, at(t));
     transport_.arrive(index);
   };
   for (std::uint32_t t = 0; t < tiles(); ++t) {
     if (t == tile.value) continue;
     if (delivers_all_ || agents_[t].find(flight.line) != nullptr) {
       deliver_to(TokenMessage::To::agent, TileId{t});
-    } else if (!is_warming()) {
-      ++agents_[t].caches.accesses.lookups;
-      parts_.l2_ports.book(t, arrivals[t]);
+    } else {
+      count(agents_[t].caches.accesses.lookups);
+      parts_.book_l2(TileId{t}, arrivals[t]);
     }
   }
   deliver_to(TokenMessage::To::home, home);
@@ -128,7 +128,7 @@ void TokenBroadcast::receive_at_agent(Flight& flight) {
   AgentRecord* const found = agent.find(line);
   if (is_get && found == nullptr) {  // it has nothing, or has it no longer
     count(agent.caches.accesses.lookups);
-    if (delivers_all_ && !is_warming()) parts_.l2_ports.book(t.value, flight.at);
+    if (delivers_all_) parts_.book_l2(t, flight.at);
     return;
   }
   AgentRecord& record = found != nullptr ? *found : agent.lines.get(line);

@@ -42,8 +42,7 @@ void TokenBroadcast::deliver(Flight& flight) {
   } else {
     receive_at_slice(flight);
   }
-  if (checks() && !is_warming())
-    if (const std::string what = find_violation(flight.line); !what.empty()) parts_.report(what);
+  check_line(flight.line);
 }
 
 void TokenBroadcast::receive_at_slice(Flight& flight) {
@@ -52,7 +51,7 @@ void TokenBroadcast::receive_at_slice(Flight& flight) {
   Node& node = nodes_[t.value];
   const Said kind = flight.message.kind;
   const bool is_get = kind == Said::get_shared || kind == Said::get_exclusive;
-  if (is_get) flight.spend(kInSlice, look_up_llc(t, flight.at));
+  if (is_get) transport_.spend(flight, kInSlice, look_up_llc(t, flight.at));
   if (kind == Said::tokens) flight.spend(kInSlice, parts_.book_llc(t, flight.at));
   StoreLine* const found = node.lines.find(line);
   StoreLine state = found == nullptr ? StoreLine{} : *found;

@@ -126,14 +126,13 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   Flight& flight = transport_.flights[index];
 
   // The slice looks up its data, directory and filter at once.
-  if (!is_warming()) {
-    home.counters.busy_cycles += transport_.now() - flight.at;
-    flight.spend(kHomePart, look_up_llc(t, later(flight.at, transport_.now())));
-    home.entries.rows.read += home.directory.ways();
-  }
+  count(home.counters.busy_cycles, transport_.now() - flight.at);
+  transport_.spend(flight, kHomePart, look_up_llc(t, later(flight.at, transport_.now())));
+  count(home.entries.rows.read, home.directory.ways());
   bool may_be_out = true;
   if (is_get) {
-    if (home.split != nullptr) note_request(t, line, record, flight.message.kind == Kind::get_exclusive);
+    if (home.split != nullptr && !is_warming())
+      note_request(t, line, record, flight.message.kind == Kind::get_exclusive);
     if (record.llc_slot != kNoPlace) home.llc.use(record.llc_slot);
     if (record.entry_slot != kNoPlace) home.directory.use(record.entry_slot);
     count(record.line.llc.count != 0 || record.line.has_entry ? home.counters.hits : home.counters.misses);
@@ -229,7 +228,7 @@ void TokenProtocol::recall(TileId t, LineAddr line, HomeRecord& record, bool to_
 /// A transaction, which ends where its outcome closes it.
 void TokenProtocol::begin(TokenHome& home) {
   ++home.open;
-  if (!is_warming()) home.entries.most_open = std::max(home.entries.most_open, home.open);
+  parts_.warming.count_most(home.entries.most_open, home.open);
 }
 
 void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, const HomeOutcome& out) {
@@ -240,7 +239,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
   if (out.filter == HomeOutcome::Filter::erase) home.erase(line);
   if (out.is_rebuilt) count(home.entries.rebuilt);
   if (out.is_false_positive) count(home.entries.false_positives);
-  if (home.split != nullptr) note_outcome(home, line, record, out);
+  if (home.split != nullptr && !is_warming()) note_outcome(home, line, record, out);
   if (out.frees_entry && record.entry_slot != kNoPlace)
     home.directory.erase(std::exchange(record.entry_slot, kNoPlace));
   if (out.wants_entry) place_entry(t, line, record);
@@ -257,8 +256,8 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     if (kind == Kind::probe_shared || kind == Kind::probe_exclusive || kind == Kind::probe_count)
       count(home.entries.probes);
     const std::uint64_t agents = out.targets->count();
-    if (kind == Kind::recall) parts_.warming.count(home.counters.recalls, agents);
-    if (kind == Kind::forward_exclusive) parts_.warming.count(home.counters.invalidations, agents);
+    if (kind == Kind::recall) count(home.counters.recalls, agents);
+    if (kind == Kind::forward_exclusive) count(home.counters.invalidations, agents);
     transport_.send_to_all(cause, out.many, t, *out.targets);
   }
   for (std::uint32_t i = 0; i < out.count; ++i) {
@@ -271,8 +270,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
   // The way of its entry may have gone meanwhile.
   if (record.line.has_entry && record.line.phase == Phase::idle) place_entry(t, line, record);
   // Closing may have begun the next one: a line without a place in the slice goes on to memory.
-  if (checks() && !is_warming() && record.line.phase == Phase::idle)
-    if (const std::string what = find_violation(line); !what.empty()) parts_.report(what);
+  if (record.line.phase == Phase::idle) check_line(line);
   home.ready.push_back(line);
   for (const LineAddr waiting : home.stalled) home.ready.push_back(waiting);
   home.stalled.clear();

@@ -57,7 +57,6 @@ void TokenProtocol::resize_directory(TileId t, std::uint32_t ways) {
 }
 
 void TokenProtocol::note_request(TileId t, LineAddr line, const HomeRecord& record, bool write) {
-  if (is_warming()) return;
   TokenHome& home = homes_[t.value];
   MovingSplit& split = *home.split;
   const std::uint32_t in_llc = record.line.llc.count;
@@ -71,7 +70,6 @@ void TokenProtocol::note_request(TileId t, LineAddr line, const HomeRecord& reco
 
 void TokenProtocol::note_outcome(TokenHome& home, LineAddr line, const HomeRecord& record,
                                  const HomeOutcome& out) {
-  if (is_warming()) return;
   MovingSplit& split = *home.split;
   if (out.is_rebuilt && out.wants_entry) split.shadow.enter(home.frame.of(line));
   if (record.line.llc.count == all_ || out.filter == HomeOutcome::Filter::erase)

@@ -212,13 +212,13 @@ void TokenTiles::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
 bool TokenTiles::collect_for(Flight& flight, AgentRecord& record, bool one, bool all) {
   const TileId t{flight.message.agent};
   TokenAgent& agent = agents_[t.value];
-  if (!is_warming()) flight.spend(kL2Part, parts_.look_up_l2(t, flight.at));
+  transport_.spend(flight, kL2Part, parts_.look_up_l2(t, flight.at));
   if (!one && !all) return false;
   const std::uint32_t slot = agent.caches.array().find(flight.line);
   if (slot == kNoL2Slot) return false;
   const bool asks_l1 = agent.caches.array()[slot].copies != 0;
   collect(agent, record, slot, all);
-  if (asks_l1 && !is_warming()) flight.spend(kL1Part, flight.at + parts_.l1d_latency);
+  if (asks_l1) transport_.spend(flight, kL1Part, flight.at + parts_.l1d_latency);
   return true;
 }
 

@@ -1,13 +1,11 @@
-// Tiles and transport of the protocols by tokens: what a core's access finds in its tile, and how messages
-// get to where they go. Whom a miss asks, and who answers how, is the protocol's: TokenProtocol with homes
-// that order a line's transactions, TokenBroadcast without.
+// Tiles of the protocols by tokens: what a core's access finds in its tile, and what becomes of a request
+// until its line is free again. The protocol says which nodes a miss asks, and how they answer: TokenProtocol
+// with homes that order a line's transactions, TokenBroadcast without. Transport brings their messages.
 //
-//   access       what the tile's caches can serve is Done at once; else the protocol is asked for the line
-//   and
+//   access       Done at once if the tile's caches can serve it. Else the protocol is asked for the line, and
 //                the access is Blocked until tokens and data are there
 //   used once    what came is kept until a core has used it, so no other tile can take the line before (K10).
-//   If no
-//                core comes, it is free kHold cycles later.
+//                If no core comes, it is free kHold cycles later
 //   reserved     what an lr's request brought may be kept longer, for its sc, once a request (K13)
 //   entry        (MSHR, K15) a tile has one for each line that it has asked for, until the line is free; an
 //                access that finds none makes no request, and is made again when one is. Evictions, and
@@ -102,13 +100,15 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
 
   /// `event`, kHoldEnds or kRetry, comes at `at`; it is void if the line's record is in another round then.
   void start_timer(Event event, TileId tile, LineAddr line, std::uint32_t round, Cycle at);
-  /// Tags of a slice are read, in the first free cycle of its port. While warming without its latency.
+  /// Tags of a slice are read, in the first free cycle of its port.
   Cycle look_up_llc(TileId home, Cycle at) {
-    return is_warming() ? at : parts_.look_up_llc(home, slice_accesses_[home.value], at);
+    return parts_.look_up_llc(home, slice_accesses_[home.value], at);
   }
   bool checks() const { return parts_.versions.is_on(); }
 
   void require(const char* violation, LineAddr line) const;
+  /// Reports what find_violation() finds, if coherence.check is on; not while warming.
+  void check_line(LineAddr line) const;
   std::vector<LineAddr> known_lines(LineAddr first, LineAddr last) const;
   /// Of a tile's copies: one without a token, or a right without all. Adds its tokens up.
   struct Sum {

@@ -124,6 +124,11 @@ void TokenTiles::require(const char* violation, LineAddr line) const {
   if (violation != nullptr) parts_.report(fmt::format("line {:#x}: {}", addr_of(line), violation));
 }
 
+void TokenTiles::check_line(LineAddr line) const {
+  if (!checks() || is_warming()) return;
+  if (const std::string what = find_violation(line); !what.empty()) parts_.report(what);
+}
+
 std::string TokenTiles::find_violation_in_tiles(LineAddr line, Sum& sum) const {
   for (std::uint32_t t = 0; t < tiles(); ++t) {
     const TokenAgent& agent = agents_[t];

@@ -50,7 +50,7 @@ void Transport::send_to_all(const Flight& cause, const TokenMessage& m, TileId f
     const std::uint32_t index = flights.add(flight);
     Flight& copy = flights[index];
     copy.message.agent = static_cast<std::uint16_t>(t.value);
-    if (!warming_.is_on()) copy.spend(kWayPart, arrivals[t.value]);
+    spend(copy, kWayPart, arrivals[t.value]);
     arrive(index);
   });
 }

@@ -58,6 +58,10 @@ class Transport final : private EventHandler {
   void begin(Flight& flight, TileId from) {
     if (observer_ != nullptr && !warming_.is_on() && flight.transaction == 0) show_begin(flight, from);
   }
+  /// Moves its clock to `until`, which counts as time spent in `part`; warming takes none.
+  void spend(Flight& flight, std::uint32_t AccessParts::*part, Cycle until) const {
+    if (!warming_.is_on()) flight.spend(part, until);
+  }
   /// Moves its clock to when it is there, and counts it; not while warming.
   void book_way(Flight& flight, TileId from, TileId to);
   /// To each of `to`, by one message of the network. @returns when it is there, by tile, until the next call;
