@@ -39,12 +39,12 @@ class EnergyRoots {
       of_kind_[kind_of(registry.stats()[i].name)].push_back(i);
   }
   void add(Json& root, const StatValues& values) const {
-    const auto sum = [&](std::string_view kind) {
+    const auto sum = [&](std::string_view kind) -> std::optional<double> {
+      const auto found = of_kind_.find(kind);
+      if (found == of_kind_.end()) return std::nullopt;
       double total = 0;
-      if (const auto found = of_kind_.find(kind); found != of_kind_.end())
-        for (const std::size_t i : found->second)
-          if (const auto* count = std::get_if<std::uint64_t>(&values[i]))
-            total += static_cast<double>(*count);
+      for (const std::size_t i : found->second)
+        if (const auto* count = std::get_if<std::uint64_t>(&values[i])) total += static_cast<double>(*count);
       return total;
     };
     for (const EnergyStat& stat : energy_stats(energy_of(config_, sum))) root[stat.name] = stat.value;

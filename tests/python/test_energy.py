@@ -40,8 +40,14 @@ def configuration(protocol: str) -> dict[str, object]:
     }  # fmt: skip
 
 
+#: What tells protocols' directories apart.
+DIRECTORY = {"mesi": ["directory.rows_read"], "tokenb": [], "sparse": ["directory.rows_read", "directory.hits"],
+             "flask": ["directory.rows_read", "directory.hits", "filter.rows_read"]}  # fmt: skip
+
+
 def energy_of(counts: dict[str, int], protocol: str = "mesi", **keys: float) -> energy.Energy:
-    stats = Stats({"roi": {"tile.0.l2.lookups": 0, **counts}})
+    none = {f"tile.0.{kind}": 0 for kind in ["l2.lookups", *DIRECTORY[protocol]]}
+    stats = Stats({"roi": {**none, **counts}})
     found = energy.energy(stats, configuration(protocol), {f"energy.{k}": v for k, v in keys.items()})
     assert found is not None
     return found
@@ -58,7 +64,6 @@ def energy_of(counts: dict[str, int], protocol: str = "mesi", **keys: float) -> 
         ("mesi", "directory", "tile.0.directory.rows_read", math.sqrt(32)),  # 8 bytes a line
         ("sparse", "directory", "tile.0.directory.rows_read", 2),  # 128 rows of 16 bytes, 128 bits
         ("flask", "filter", "tile.0.filter.rows_written", 2.2),
-        ("tokenb", "directory", "tile.0.directory.rows_read", 0),
         ("mesi", "network", "tile.0.link.east.flits", 1),
     ],
 )
@@ -72,6 +77,13 @@ def test_leakage_is_of_capacity_and_time_and_memory_is_apart():
     assert found.memory == 4 and found.seconds == 1e-3
     assert found.total == pytest.approx(sum(found.leakage.values()))
     assert found.edp == pytest.approx(found.total * 1e-3)
+
+
+@pytest.mark.parametrize(("protocol", "kib"), [("mesi", 32), ("tokenb", 0), ("sparse", 16), ("flask", 8)])
+def test_a_protocol_has_the_directory_that_its_statistics_tell_of(protocol, kib):
+    found = energy_of({"chip.cycles": 1_000_000}, protocol, leakage_mw_per_mib=1.0)
+    assert found.leakage["directory"] == pytest.approx(kib / 1024 * 1000)
+    assert found.leakage["filter"] == pytest.approx((8 if protocol == "flask" else 0) / 1024 * 1000)
 
 
 def test_a_run_of_before_has_no_energy():

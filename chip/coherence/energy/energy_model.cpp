@@ -13,8 +13,8 @@ namespace rubato::chip {
 namespace {
 
 constexpr double kLineBits = 8.0 * kLineBytes, kTagBytes = 4, kRowBits = 8.0 * kEntryBytes;
-constexpr double kMesiEntryBytes = 8;  // sharers, owner and state beside a slice's tag
-constexpr double kFlitBytes = 16;      // what energy.flit_hop_pj is of
+constexpr double kInTagBytes = 8;  // of a directory: sharers, owner and state beside a slice's tag
+constexpr double kFlitBytes = 16;  // what energy.flit_hop_pj is of
 
 /// A part's sums over the chip, in pJ and bytes.
 struct Part {
@@ -24,6 +24,7 @@ struct Part {
 class Accounts {
  public:
   Accounts(const Config& config, const StatSums& sums) : config_(config), sums_(sums) {}
+  double sum(std::string_view kind) const { return sums_(kind).value_or(0); }
 
   Part l1() const {
     Part both = l1("l1i", config_.l1i, 0);
@@ -43,11 +44,11 @@ class Accounts {
       return sum("tile.*.directory.rows_read") * a.read_pj(bits) +
              sum("tile.*.directory.rows_written") * a.write_pj(bits);
     };
-    if (is_mesi()) {
-      const double bytes = kMesiEntryBytes * lines_of(config_.llc);
-      return {at(bytes, 8 * kMesiEntryBytes), config_.tiles() * bytes};
+    if (!has("tile.*.directory.rows_read")) return {};
+    if (!has("tile.*.directory.hits")) {
+      const double bytes = kInTagBytes * lines_of(config_.llc);
+      return {at(bytes, 8 * kInTagBytes), config_.tiles() * bytes};
     }
-    if (config_.coherence.protocol == "tokenb") return {};
     const std::uint32_t ways = has_filter() ? config_.coherence.directory_ways : config_.coherence.ways;
     return {at(way_bytes(), kRowBits), config_.tiles() * ways * way_bytes()};
   }
@@ -69,7 +70,7 @@ class Accounts {
   }
 
  private:
-  double sum(std::string_view kind) const { return sums_(kind); }
+  bool has(std::string_view kind) const { return sums_(kind).has_value(); }
   ArrayEnergy array(double bytes) const { return {config_.energy.sram_pj, bytes}; }
   static double lines_of(const CacheSection& c) { return static_cast<double>(c.size / kLineBytes); }
   static double bytes_of(const CacheSection& c) {
@@ -88,10 +89,7 @@ class Accounts {
                 of("probes") * tag_pj(c),
             config_.chip.cores * bytes_of(c)};
   }
-  bool is_mesi() const {
-    return config_.coherence.protocol == "mesi" || config_.coherence.protocol == "late";
-  }
-  bool has_filter() const { return config_.coherence.protocol == "flask"; }
+  bool has_filter() const { return has("tile.*.filter.rows_read"); }
   double way_bytes() const { return static_cast<double>(kEntryBytes * entry_rows_of(config_)); }
 
   const Config& config_;
@@ -115,13 +113,13 @@ Energy energy_of(const Config& config, const StatSums& sums) {
                                     accounts.network()};
   constexpr double kMiB = 1024.0 * 1024, kNanoPerMilli = 1e6, kNanoPerPico = 1e-3;
   Energy energy;
-  energy.seconds = sums("chip.cycles") / (static_cast<double>(config.chip.frequency_mhz) * 1e6);
+  energy.seconds = accounts.sum("chip.cycles") / (static_cast<double>(config.chip.frequency_mhz) * 1e6);
   for (unsigned p = 0; p < kEnergyParts; ++p) {
     energy.dynamic[p] = parts[p].pj * kNanoPerPico;
     energy.leakage[p] =
         config.energy.leakage_mw_per_mib * parts[p].bytes / kMiB * energy.seconds * kNanoPerMilli;
   }
-  energy.memory = (sums("mem.*.reads") + sums("mem.*.writes")) * config.energy.memory_nj;
+  energy.memory = (accounts.sum("mem.*.reads") + accounts.sum("mem.*.writes")) * config.energy.memory_nj;
   return energy;
 }
 

@@ -5,8 +5,12 @@
 //   access     L1: tag and data of 64 bits at once, as a cache is cited. L2, LLC: a look-up reads the tags of
 //              a set; a line is read or written in one access of the data array
 //   tags       32 bits a line, state and tokens among them; a look-up changes them for nothing more
-//   directory  rows of 16 bytes, an array a way, and the filter's sub-tables so; of mesi 8 bytes beside each
-//              tag of a slice
+//   directory  rows of 16 bytes, an array a way, and the filter's sub-tables so; a directory without entries
+//   of
+//              its own, as mesi's, has 8 bytes beside each tag of a slice
+//   protocol   its statistics say what it has: rows of a directory (rows_read), entries there
+//   (directory.hits),
+//              rows of a filter. No name of a protocol is asked for
 //   network    a flit on a link, router included, whatever it belongs to; its leakage is not known here
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +48,8 @@ struct Energy {
   double edp() const { return total() * seconds; }
 };
 
-/// The sum of the statistics of a kind, such as "tile.*.l2.lookups"; 0 if there is none.
-using StatSums = std::function<double(std::string_view kind)>;
+/// The sum of the statistics of a kind, such as "tile.*.l2.lookups"; nothing if no part has such a statistic.
+using StatSums = std::function<std::optional<double>(std::string_view kind)>;
 
 /// `config` is resolved.
 Energy energy_of(const Config& config, const StatSums& sums);

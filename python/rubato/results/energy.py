@@ -27,7 +27,7 @@ KEYS = {
     "energy.memory_nj": 20.0,
 }
 _WRITE, _WORD_BITS = 1.1, 64
-_LINE_BYTES, _TAG_BYTES, _ROW_BYTES, _MESI_ENTRY_BYTES, _FLIT_BYTES = 64, 4, 16, 8, 16
+_LINE_BYTES, _TAG_BYTES, _ROW_BYTES, _IN_TAG_BYTES, _FLIT_BYTES = 64, 4, 16, 8, 16
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Chip:
         self.sums = sums
         self.cores = int(configuration["chip.cores"])
         self.tiles = self.cores // int(configuration["chip.cores_per_tile"])
-        self.protocol = configuration["coherence.protocol"]
+        self.kinds = frozenset(sums)
 
     def energy(self) -> Energy:
         l1i, l1d = (
@@ -146,17 +146,21 @@ class _Chip:
         return self.sums[f"tile.*.{part}.rows_read"] * pj + self.sums[f"tile.*.{part}.rows_written"] * _WRITE * pj
 
     def directory(self) -> tuple[float, float]:
-        if self.protocol in ("mesi", "late"):
-            size = _MESI_ENTRY_BYTES * self.lines("llc")
-            return self.rows("directory", size, 8 * _MESI_ENTRY_BYTES), self.tiles * size
-        if self.protocol == "tokenb":
+        """The one that the protocol's statistics tell of: none, beside the tags of a slice, or with its own entries."""
+        if "tile.*.directory.rows_read" not in self.kinds:
             return 0.0, 0.0
-        ways = int(self.of["coherence.directory_ways" if self.protocol == "flask" else "coherence.ways"])
+        if "tile.*.directory.hits" not in self.kinds:
+            size = _IN_TAG_BYTES * self.lines("llc")
+            return self.rows("directory", size, 8 * _IN_TAG_BYTES), self.tiles * size
+        ways = int(self.of["coherence.directory_ways" if self.has_filter() else "coherence.ways"])
         size = self.way_bytes()
         return self.rows("directory", size, 8 * _ROW_BYTES), self.tiles * ways * size
 
+    def has_filter(self) -> bool:
+        return "tile.*.filter.rows_read" in self.kinds
+
     def filter(self) -> tuple[float, float]:
-        if self.protocol != "flask" or self.of["coherence.filter"] not in ("dlcbf", "cbf"):
+        if not self.has_filter() or self.of["coherence.filter"] not in ("dlcbf", "cbf"):
             return 0.0, 0.0
         sub_tables = int(self.of["coherence.ways"]) - int(self.of["coherence.directory_ways"])
         size = self.way_bytes()

@@ -7,9 +7,15 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "chip/coherence/energy/array_energy.hpp"
+#include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/noc/mesh.hpp"
+#include "chip/session/stats_json.hpp"
+#include "chip/stats/registry.hpp"
+#include "chip/time/timeline.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -28,11 +34,32 @@ Config small(const std::string& protocol) {
   c.energy = {.sram_pj = 1, .flit_hop_pj = 1, .leakage_mw_per_mib = 0, .memory_nj = 1};
   return resolve(c);
 }
-Energy energy(const Config& config, const Counts& counts) {
-  return energy_of(config, [&](std::string_view kind) {
+/// None of anything that the configuration's protocol counts.
+Counts none_of(const Config& config) {
+  struct : AccessClient {
+    void on_access_ready(CoreId, LineAddr, Cycle) override {}
+  } client;
+  NoConflictCheck conflicts;
+  Timeline timeline;
+  const auto mesh = make_mesh(config);
+  const auto memory = make_memory_system(config, *mesh, conflicts, &timeline, &client);
+  StatRegistry registry;
+  memory->register_stats(registry);
+  Counts counts;
+  for (const Stat& stat : registry.stats()) counts[kind_of(stat.name)] = 0;
+  return counts;
+}
+Energy energy_of_counts(const Config& config, const Counts& counts) {
+  return energy_of(config, [&](std::string_view kind) -> std::optional<double> {
     const auto found = counts.find(kind);
-    return found == counts.end() ? 0.0 : found->second;
+    if (found == counts.end()) return std::nullopt;
+    return found->second;
   });
+}
+Energy energy(const Config& config, const Counts& counts) {
+  Counts all = none_of(config);
+  for (const auto& [kind, count] : counts) all[kind] = count;
+  return energy_of_counts(config, all);
 }
 /// pJ that one of these takes.
 double one(const Config& config, EnergyPart part, const char* kind) {
@@ -97,6 +124,20 @@ TEST(EnergyModel, ADirectoryTakesARowOfAWay) {
   }
   EXPECT_DOUBLE_EQ(one(small("flask"), EnergyPart::filter, "tile.*.filter.rows_read"), 2);
   EXPECT_DOUBLE_EQ(one(small("flask"), EnergyPart::filter, "tile.*.filter.rows_written"), 2.2);
+}
+
+TEST(EnergyModel, AProtocolHasTheDirectoryThatItsStatisticsTellOf) {
+  // Whatever the protocol's name is: 32 KiB beside the tags of the slice, or 8 ways of 2 KiB, or none.
+  const auto leakage = [](const Counts& counts) {
+    Config c = small("tokenb");
+    c.energy.leakage_mw_per_mib = 1;
+    Counts all = counts;
+    all["chip.cycles"] = 1e6;
+    return energy_of_counts(c, all).leakage_of(EnergyPart::directory) / 1000 * 1024;
+  };
+  EXPECT_EQ(leakage({}), 0);
+  EXPECT_DOUBLE_EQ(leakage({{"tile.*.directory.rows_read", 0}}), 32);
+  EXPECT_DOUBLE_EQ(leakage({{"tile.*.directory.rows_read", 0}, {"tile.*.directory.hits", 0}}), 16);
 }
 
 TEST(EnergyModel, CapacityAndWaysOfTheDirectoryCount) {
