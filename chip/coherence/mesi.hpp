@@ -1,6 +1,6 @@
-// The MESI hierarchy (chip.md section 1, C20): L1s, a tile's inclusive L2, address-interleaved inclusive LLC
-// slices with in-cache directories, memory controllers. An access is resolved in one go: the call performs it
-// and books everything it uses. docs/memory-system.md gives every path's latency, term by term.
+// The MESI protocol (C20): a tile's L2 includes its L1s, and address-interleaved LLC slices, with directories
+// in their tags, include the L2s. An access is resolved in one go: the call performs it and books everything
+// it uses. docs/memory-system.md gives every path's latency, term by term.
 //
 //   home         the tile whose slice orders the line: a hash of the line's address, or the only tile
 //                that uses it (spill areas)
