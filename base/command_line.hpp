@@ -18,7 +18,7 @@ class Option;
 
 namespace rubato {
 
-/// What is wrong with a command line, in one sentence.
+/// A wrong command line: the message is one sentence that says what is wrong.
 class CommandLineError : public std::runtime_error {
  public:
   explicit CommandLineError(const std::string& sentence, std::vector<std::string> words = {})

@@ -42,8 +42,8 @@ std::string without_template(std::string name) {
   return name + ')';
 }
 
-/// Where the program was loaded: 0 unless position independent. The first object listed is the program
-/// itself.
+/// The address at which the program was loaded: 0 unless position independent. The first object listed is the
+/// program itself.
 std::uint64_t load_base() {
   std::uint64_t base = 0;
   dl_iterate_phdr(
@@ -77,7 +77,7 @@ T read_at(std::span<const char> file, std::uint64_t offset) {
   return value;
 }
 
-/// Of the function that begins at `address` in the file, or null.
+/// Name of the function that begins at `address` in the file; null if there is none.
 const char* find_symbol(std::span<const char> file, std::uint64_t address) {
   const auto header = read_at<ElfW(Ehdr)>(file, 0);
   const auto section_at = [&](std::uint64_t index) {

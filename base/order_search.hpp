@@ -56,7 +56,7 @@ OrderFound find_order(std::span<const Event> events, State initial, StateAfter&&
     if (c.first == sorted.size()) return OrderFound::yes;
     if (!seen.insert(c).second) continue;
     if (seen.size() > budget) return OrderFound::too_many_orders;
-    // Of those not done; who begins after a response cannot be next.
+    // The first response among operations that are not done: one that is invoked later cannot be next.
     std::uint64_t first_response = std::numeric_limits<std::uint64_t>::max();
     for (std::uint64_t i = c.first; i < sorted.size() && sorted[i].invoked <= first_response; ++i) {
       if (i - c.first >= kWindow) return OrderFound::too_many_at_a_time;

@@ -62,7 +62,8 @@ std::optional<TaskTies::Tie> TaskTies::touch_word(Index me, Position position, s
     own->last = position;
     return {};
   }
-  // What this write covers need not be remembered: who comes after it comes after that.
+  // Touches that this write covers are forgotten: a later access is compared with the write, which comes
+  // after them.
   if (is_write) std::erase_if(touches, [&](const Touch& t) { return (t.mask & ~mask) == 0; });
   if (touches.size() >= kReaders) {
     const auto reader =

@@ -32,7 +32,7 @@ class TaskTies {
   static constexpr Position kEnd = std::numeric_limits<Position>::max();
   static constexpr Worker kNoWorker = std::numeric_limits<Worker>::max();
 
-  /// What a task's order and its exclusion depend on.
+  /// The properties of a task that decide its order and its exclusion.
   struct Task {
     std::optional<std::uint64_t> at{};
     std::optional<std::uint64_t> locale{};
@@ -89,9 +89,9 @@ class TaskTies {
     Index parent;
     Position created_at;  ///< in the parent
     std::vector<Index> uses;
-    // Of a search:
-    std::uint64_t search = 0;  ///< the last that came here,
-    Position reached = 0;      ///< to this position
+    // State of search():
+    std::uint64_t search = 0;  ///< number of the last one that came here
+    Position reached = 0;      ///< the highest position it came with
   };
   struct Touch {
     Index task;
@@ -119,7 +119,8 @@ class TaskTies {
   std::vector<Use> uses_;
   std::unordered_map<Object, Index, Hash> objects_;  // the last use
   std::unordered_map<std::uint64_t, std::vector<Touch>> words_;
-  // What was found to precede: by both tasks, to which position of the first. Looked up only.
+  // Precedence found so far. Key: both tasks; value: the position of the first up to which it precedes the
+  // second. Looked up only.
   std::unordered_map<std::uint64_t, Position> known_;
   std::uint64_t search_ = 0;
   std::vector<std::pair<Index, Position>> open_;

@@ -9,7 +9,8 @@
 
 namespace rubato {
 
-/// What is there stays as it is. @returns 0, or the errno that writing would end with.
+/// Whether `path` can be written: an existing file keeps its content. @returns 0, or the errno that writing
+/// would end with.
 inline int writing_error(const char* path) {
   struct stat info {};
   const bool was_there = stat(path, &info) == 0;

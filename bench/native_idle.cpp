@@ -1,7 +1,7 @@
-// What an idle native engine costs and how soon it wakes (rule R10): holds the engine open without tasks and
-// measures the processor time of the process; then another thread creates a task every few milliseconds, and
-// the time until it runs is measured. How soon this machine wakes a thread that sleeps on a semaphore is
-// measured in the same way, beforehand: no engine can be quicker. Prints one JSON object.
+// Cost of an idle native engine, and its wake-up latency (rule R10). The engine is held open without tasks
+// while the processor time of the process is measured. Then another thread creates a task every few
+// milliseconds, and the time until it runs is measured. The lower bound is measured first, in the same way:
+// how soon this machine wakes a thread that sleeps on a semaphore. Prints one JSON object.
 //   build/release/bin/bench_native_idle [SECONDS] [TASKS]
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -26,13 +26,14 @@ std::int64_t now() { return Clock::now().time_since_epoch().count(); }
 
 void arrive(std::int64_t created) { delays.push_back(static_cast<double>(now() - created) / 1e3); }
 
-/// Of sorted delays.
+/// Quantile of the delays, which are sorted.
 double quantile(double q) {
   return delays[std::min(delays.size() - 1,
                          static_cast<std::size_t>(q * static_cast<double>(delays.size())))];
 }
 
-/// Until whoever is to be woken sleeps again, and never at the same distance from a tick of the kernel.
+/// A pause until the sleeper sleeps again. Its length varies, so that it never ends at the same distance from
+/// a tick of the kernel.
 void pause_before(int wake_up) {
   std::this_thread::sleep_for(std::chrono::microseconds(1000 + wake_up % 7 * 300));
 }

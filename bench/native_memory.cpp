@@ -1,8 +1,8 @@
-// What the native engine's task memory and epochs cost (rules R7 and R8):
+// Cost of the native engine's task memory and epochs (rules R7 and R8):
 // build/release/bin/bench_native_memory. `local`: one worker creates and frees. `across`: one thread creates
-// and writes tasks, another reads and frees them; the time is a task's on the creating thread, beside the
-// same with blocks that are never freed (`handover`), which says what the handover itself costs. Bars: 4 ns a
-// pair locally, 15 ns across.
+// and writes tasks, another reads and frees them. The time is that of a task on the creating thread.
+// `handover` is the same with blocks that are never freed: the cost of the handover itself. Bars: 4 ns a pair
+// locally, 15 ns across.
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 
@@ -130,7 +130,7 @@ void across(benchmark::State& state) { hand_over(state, Memory::heap); }
 void across_malloc(benchmark::State& state) { hand_over(state, Memory::malloc); }
 void across_handover(benchmark::State& state) { hand_over(state, Memory::none); }
 
-/// What a task annotated with a resource pays for reclamation when nothing is removed.
+/// Reclamation cost of a task annotated with a resource when nothing is removed.
 void epoch_task(benchmark::State& state) {
   Epochs epochs({.members = 2});
   EpochMember& self = epochs.member(0);

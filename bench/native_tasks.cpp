@@ -1,5 +1,5 @@
-// What a task of the native engine costs: created and run, alone and in crowds, with and without annotations.
-// Rule R1 and section 4 of the native engine's design. RUBATO_WORKERS chooses the number of workers.
+// Cost of a task of the native engine: created and run, alone and in crowds, with and without annotations
+// (R1). RUBATO_WORKERS chooses the number of workers.
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 

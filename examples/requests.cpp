@@ -1,6 +1,6 @@
-// One bad request among many: the tasks of a request belong to a GuardedGroup. If one of them throws, the
-// request's other tasks are cancelled, the request is answered with the error, and other requests go on.
-// Host engines.
+// Isolation of a bad request among many: the tasks of a request belong to a GuardedGroup. If one of them
+// throws, the request's other tasks are cancelled and the request is answered with the error. Other requests
+// go on. Host engines.
 // SPDX-License-Identifier: MIT
 #include <atomic>
 #include <cstdio>

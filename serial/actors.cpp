@@ -132,7 +132,7 @@ class Actors {
       dead_letter(to, node, DeadLetter::Cause::full);
       return free_node(node);
     }
-    // Of no actor: a task, or what runs outside.
+    // Number of the sender: an actor, else the running task, or code outside tasks.
     const std::uint64_t sender = current != 0 ? current : running_number() << 1 | 1;
     const Key key{sender, to, node->is_high()};
     std::deque<MessageNode*>& queue = queues_[key];

@@ -272,7 +272,7 @@ Engine& the_engine() {
 
 }  // namespace
 
-// One thread: all types mean the same, but to a checked program.
+// All task types mean the same on one thread, but to a checked program.
 void submit(TaskType type, const Annotations& a, Function function, std::unique_ptr<Body> body) {
   TaskTies::Task traits;
   if (a.at) traits.at = *a.at;

@@ -1,4 +1,4 @@
-// What serial/actors.cpp needs of the serial engine.
+// The serial engine's interface to serial/actors.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -22,7 +22,7 @@ class TieCheck {
   void create(std::uint64_t task, Function function, const TaskTies::Task& traits);
   /// `task` begins, behind all members of this group, if it waited for one.
   void begin(std::uint64_t task, const TaskGroup* after);
-  /// It has ended, as a member of this group, if it is one.
+  /// The running task has ended, as a member of this group, if it is one.
   void end(const TaskGroup* group);
   /// All that used `object` before comes before what the running task does from now on.
   void synchronize(const void* object);

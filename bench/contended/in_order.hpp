@@ -1,4 +1,4 @@
-// What the programs of bench/contended with kinds have in common.
+// The part that the programs of bench/contended with kinds share.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -12,7 +12,7 @@
 
 namespace divide {
 
-/// One library's. Each returns a result that is the same for all.
+/// The programs, as one library runs them. Each returns a result that is the same for all libraries.
 class Programs {
  public:
   virtual ~Programs() = default;

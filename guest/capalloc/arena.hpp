@@ -1,6 +1,6 @@
-// Where capalloc's blocks and all it knows of them lie (rule P70). Blocks are tracked memory; what is known
-// of them is not, and no link is kept in a block: so capsules protect all of it. Everything is found by
-// position, for each page of 8 KiB of the arena:
+// Layout of capalloc's blocks and of the metadata about them (rule P70). Blocks are tracked memory, metadata
+// is not. No link is kept in a block, so capsules protect all metadata. Everything is found by position, for
+// each page of 8 KiB of the arena:
 //
 //   span_of   4 bytes     the span that begins or ends there, or that holds it if its blocks are small
 //   spans     one line    of the span whose first page it is
@@ -46,9 +46,10 @@ struct alignas(64) Span {
 };
 static_assert(sizeof(Span) == 64);
 
-/// What is known of the 16 bytes that it stands for: that a block in use begins there, small (above 0: where
-/// in a core's cache those of its class are) or large; that one began there; or nothing (0). A word, which
-/// there are atomic instructions for.
+/// State of the 16 bytes that the mark stands for. Above 0: a small block in use begins there, and the mark
+/// is the offset of its class's bin in a core's cache. kLargeMark: a large block in use begins there.
+/// kFreedMark: a block that was freed began there. 0: nothing. A mark is a word, since atomic instructions
+/// exist for words.
 using Mark = std::int32_t;
 inline constexpr Mark kFreedMark = -1, kLargeMark = -2;
 /// While check() looks: taken from one that is 0 or kFreedMark.
@@ -103,7 +104,7 @@ struct Arena {
     return __atomic_exchange_n(&mark, kFreedMark, __ATOMIC_RELAXED);
 #endif
   }
-  /// What mark_freed() did where there was no block. There may be one by now.
+  /// Undoes mark_freed() where there was no block. One may have begun there meanwhile: then its mark stays.
   void unmark(std::uint64_t offset) const {
     Mark freed = kFreedMark;
     __atomic_compare_exchange_n(mark_at(marks, offset), &freed, Mark{0}, false, __ATOMIC_RELAXED,

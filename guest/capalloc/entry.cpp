@@ -26,8 +26,8 @@ namespace instruction = rubato::engine::instruction;
 /// Speculatively no more a call: that much is likely to be mispeculation.
 constexpr std::uint64_t kMostSpeculative = std::uint64_t{16} << 20;
 
-/// Where a task finds the heap too small it promotes, and all wait for that: so there is much from the start.
-/// It is address space until it is touched.
+/// Large first growth: a task that finds the heap too small promotes, and all others wait for it. Until it is
+/// touched it is only address space.
 constexpr std::uint64_t kFirstGrowth = std::uint64_t{64} << 20;
 
 struct ChipSystem {
@@ -127,7 +127,7 @@ RUBATO_CAPSULE(const char*, capalloc_check, ()) { return heap->is_set() ? heap->
 
 namespace {
 
-/// What a program does wrong with a block, in the ideal allocator's words.
+/// Reports misuse of a block by the program, in the words of the ideal allocator.
 [[gnu::cold, gnu::noinline]] void fail(std::uint64_t address, GiveError error) {
   if (address == 0) return;  // free(nullptr) costs nothing elsewhere
   capsule::promote();        // a speculative task may have gone wrong
@@ -157,7 +157,7 @@ namespace {
   near.give_cached(address, near.cache_before(next_core), give_back_slowly);
 }
 
-/// Of a task that may be undone, or outside tasks.
+/// For a task that may be undone, or outside tasks.
 [[gnu::noinline]] void give_back_elsewhere(std::uint64_t address) {
   if (ChipSystem::is_task()) return give_back_to(static_cast<std::int64_t>(ChipSystem::core()) + 1, address);
   if (const GiveError error = heap->give(address); error != GiveError::none) fail(address, error);
@@ -169,7 +169,7 @@ void give_back(std::uint64_t address) {
   give_back_elsewhere(address);
 }
 
-/// Of a task that may be undone, or outside tasks.
+/// For a task that may be undone, or outside tasks.
 [[gnu::noinline]] void free_elsewhere(std::uint64_t address) {
   if (!capsule::is_speculative() || instruction::read<instruction::kHasCapsules>() == 0)
     return give_back_elsewhere(address);

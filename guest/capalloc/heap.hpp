@@ -82,7 +82,7 @@ class Heap {
                       alignment <= kPageBytes ? 1 : static_cast<std::uint32_t>(alignment / kPageBytes));
   }
 
-  /// Of a core's tasks.
+  /// Cache of the tasks that run on `core`.
   Cache& cache_of(std::uint64_t core) { return caches_[core]; }
   /// The same, by the core's number and 1.
   Cache& cache_before(std::int64_t next_core) { return caches_before_[next_core]; }
@@ -98,7 +98,7 @@ class Heap {
     return give_marked(address, is_block(address) ? arena_.mark_freed(address - arena_.base) : kNoBlock);
   }
 
-  /// What give_marked() is told of what is no block.
+  /// Mark that give_marked() gets for an address that is no block.
   static constexpr std::int64_t kNoBlock = INT32_MIN;
   /// Gives it to that cache, if it has room; otherwise(address, mark) is to see to give_marked().
   template <class Otherwise>
@@ -161,7 +161,7 @@ class Heap {
     return true;
   }
 
-  /// What is wrong, or null. While nobody else uses the heap.
+  /// Consistency check: a sentence about the first fault, or null. The caller has the heap for itself.
   const char* check();
 
  private:
@@ -176,15 +176,15 @@ class Heap {
 
     std::uint64_t* bottom(unsigned size_class) const { return limit - cache_capacity(size_class); }
   };
-  /// Of one core: its bins' blocks, each above a 0. The size is no power of two: else the cores of a tile
-  /// would have theirs in the same sets of its L2.
+  /// Memory of one core's bins: their blocks, each stack above a 0. The size is no power of two. Otherwise
+  /// the stacks of a tile's cores would share the same sets of its L2.
   struct alignas(64) Stacks {
     std::uint64_t blocks[kSizeClasses][8 + cache_capacity(0)];
   };
   struct alignas(1024) Cache {
     Bin bins[1 + kSizeClasses];  ///< the first is none's: a mark above 0 is the offset of its bin
 
-    /// Of the blocks that have that mark in use.
+    /// Bin of the blocks that have this mark while in use.
     Bin& bin(std::int64_t mark) {
       return *reinterpret_cast<Bin*>(reinterpret_cast<std::uintptr_t>(bins) +
                                      static_cast<std::uint64_t>(mark));
@@ -196,7 +196,8 @@ class Heap {
       }
     }
   };
-  /// Of blocks of 16 * i bytes. So large that bytes, rounded up, are the offset of the entry.
+  /// Class of blocks of 16 * i bytes. An entry has 16 bytes, so that a size in bytes, rounded up, is the
+  /// offset of its entry.
   struct alignas(kUnit) Size {
     Mark mark;
   };
@@ -209,7 +210,7 @@ class Heap {
   BlockNumber number(std::uint64_t address) const {
     return static_cast<BlockNumber>((address - arena_.base) / kUnit);
   }
-  /// It may be one: it has a mark.
+  /// Whether the address may be a block: the arena has a mark for it.
   [[gnu::always_inline]] bool is_block(std::uint64_t address) const {
     const std::uint64_t offset = address - arena_.base;
     return offset % kUnit == 0 && offset < __atomic_load_n(&bytes_, __ATOMIC_RELAXED);
@@ -309,7 +310,7 @@ class Heap {
     return {arena_.address(block), is_fresh};
   }
 
-  // What never changes again lies apart from what does.
+  // Members that never change after the start, apart from those that do.
   Arena arena_;
   Cache* caches_ = nullptr;         ///< of each core, and of threads
   Cache* caches_before_ = nullptr;  ///< as if one came before

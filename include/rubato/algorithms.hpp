@@ -71,7 +71,7 @@ class blocked_range {
   Index begin_, end_;
   std::uint64_t grain_;
 };
-/// Of bounds of different types: their common type.
+/// Bounds of different types make a range of their common type.
 template <class Begin, class End>
 blocked_range(Begin, End, std::uint64_t = 0) -> blocked_range<std::common_type_t<Begin, End>>;
 
@@ -90,7 +90,7 @@ inline unsigned parallelism() {
 }
 
 #if defined(RUBATO_ENGINE_NATIVE)
-/// Of the time stamp counter where there is one, else of a nanosecond.
+/// Ticks of the time stamp counter where there is one, else nanoseconds.
 inline std::uint64_t brief_ticks() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -98,8 +98,8 @@ inline std::uint64_t brief_ticks() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
 }
-/// Some 8 microseconds, as policy::kWorthMicroseconds (native/worker/policy.hpp): less is not worth waking a
-/// worker, and a row of brief parts takes no longer.
+/// About 8 microseconds, as policy::kWorthMicroseconds (native/worker/policy.hpp): less work is not worth
+/// waking a worker. A row of brief parts takes no longer.
 inline constexpr std::uint64_t kBriefTicks = 20'000;
 #endif
 
@@ -249,7 +249,7 @@ struct EachOf {
   Body body;
 };
 
-/// Of iterators that cannot jump: where the parts begin.
+/// For iterators that cannot jump: the begin of each part is stored.
 template <class Iterator, class Body>
 struct ForEach {
   using TaskName = task_names::parallel_for_each<Body>;
@@ -339,7 +339,7 @@ struct ScanSums {
         combine(std::move(c)) {}
   void start(auto& work) { create_parts(work, 0, sums.empty() ? 0 : sums.size() - 1); }
   void run(std::uint64_t number) const { sums[number].value = body(range.part(number), identity, false); }
-  /// What comes before each part in place of its own sum.
+  /// Replaces the sum of each part by the sum of all parts before it.
   ScanSums finish() {
     T before = identity;
     for (PartResult<T>& sum : sums) {
@@ -381,7 +381,8 @@ struct Sort {
   void start(auto& work);
   void finish() {}
   Iterator at(std::uint64_t offset) const { return begin + static_cast<Offset>(offset); }
-  /// Those at both ends of what is not sorted yet: [first, returned.first) and [returned.second, last).
+  /// Three-way partition. @returns the bounds of both ends, which are not sorted yet: [first, returned.first)
+  /// and [returned.second, last). The middle is in its place.
   std::pair<std::uint64_t, std::uint64_t> divide(std::uint64_t first, std::uint64_t last) const;
   Iterator median(Iterator a, Iterator b, Iterator c) const {
     if (less(*b, *a)) std::swap(a, b);

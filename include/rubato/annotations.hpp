@@ -1,5 +1,6 @@
-// What a program says about a task when it creates it (task model, section "Annotations"; Espresso, Sec.
-// III-A). Semantic annotations mean the same on every engine; hints may be ignored.
+// Annotations: the properties that a program gives to a task when it creates it (task model, section
+// "Annotations"; Espresso, Sec. III-A). Semantic annotations mean the same on every engine; hints may be
+// ignored.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -63,7 +64,7 @@ class Locale {
   constexpr operator std::uint64_t() const { return value_; }
   /// Tasks with .access = reads may run at once.
   constexpr bool allows_shared_reads() const { return allows_shared_reads_; }
-  /// It is that of a resource, not a number.
+  /// The locale is that of a resource, not a number.
   constexpr bool is_resource() const { return is_resource_; }
   /// For the native engine: how tasks of the resource are kept apart.
   constexpr std::uint16_t choices() const { return choices_; }
@@ -75,14 +76,14 @@ class Locale {
   bool allows_shared_reads_ = false;
 };
 
-/// What a task does with the resource it is annotated with.
+/// A task's use of the resource it is annotated with.
 enum class Access : std::uint8_t { writes, reads };
 using enum Access;
 
-/// Who goes first within one timestamp.
+/// Order of tasks within one timestamp.
 enum class Priority : std::uint8_t { normal, low, high };
 
-/// Which part of the resource the task will touch; 0 bytes: the first lines.
+/// The part of the resource that the task will touch; 0 bytes: the first lines.
 struct Prefetch {
   std::uint32_t offset = 0;  ///< from the beginning of the resource
   std::uint32_t bytes = 0;   ///< from there on

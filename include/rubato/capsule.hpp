@@ -66,8 +66,8 @@ inline bool is_speculative() { return engine::instruction::read<engine::instruct
 /// The task was aborted: what the capsule stores to tracked memory is dropped, what it loads may be anything.
 inline bool is_doomed() { return engine::instruction::read_now<engine::instruction::kIsDoomed>() != 0; }
 
-/// What follows runs non-speculatively: the task starts anew if it is not so already, handlers registered so
-/// far run. Of no effect elsewhere.
+/// Makes the rest of the task non-speculative. A task that is speculative starts anew, and the handlers
+/// registered so far run. No effect elsewhere.
 inline void promote() {
   if (is_speculative()) engine::instruction::promote();
 }

@@ -1,7 +1,6 @@
-// What programs can do wrong with the task model, and the one sentence that every engine says about it:
-// serial and native throw it as a TaskError, the simulator prints it and ends the run with exit code 3 (4
-// where no task can run).
-// Rules M1 to M6 and section "Errors" of the task model.
+// Errors that programs can make with the task model, and the one sentence that every engine says about each.
+// Serial and native throw it as a TaskError. The simulator prints it and ends the run with exit code 3 (4 if
+// no task can run). Rules M1 to M6 and section "Errors" of the task model.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,7 +42,7 @@ class [[gnu::visibility("default")]] TaskError : public std::runtime_error {
  public:
   /// Outside tasks.
   explicit TaskError(const std::string& sentence) : std::runtime_error(sentence) {}
-  /// Of a task.
+  /// Error inside a task.
   TaskError(const std::string& sentence, std::string function, std::optional<std::uint64_t> timestamp)
       : std::runtime_error(sentence), function_(std::move(function)), timestamp_(timestamp) {}
 
@@ -165,7 +164,8 @@ inline std::string foreign_thread(std::string_view function) {
          "tasks";
 }
 
-/// Of a removed resource, or of the arguments of a task that never ran: both have no place in the order.
+/// For the destructor of a removed resource, or of the arguments of a task that never ran: both have no place
+/// in the order.
 inline std::string timestamp_from_destructor(std::string_view function) {
   return "task " + std::string(function) +
          " has a timestamp and is created by a destructor, outside every task: create it in a task";
@@ -192,7 +192,7 @@ inline std::string drop_in_run() {
 
 inline std::string no_memory() { return "the system has no memory left for tasks"; }
 
-/// Of the threads that a run needs.
+/// Too few threads for a run.
 inline std::string no_thread(unsigned started, unsigned workers, std::string_view why) {
   return "only " + std::to_string(started) + " of " + std::to_string(workers) +
          " worker threads could be started (" + std::string(why) +

@@ -39,7 +39,7 @@ class GuardedGroup {
 
 namespace rubato::inline v0 {
 
-/// What an exception does to the other tasks of its GuardedGroup.
+/// Effect of an exception on the other tasks of its GuardedGroup.
 enum class OnFailure : std::uint8_t {
   cancel,  ///< it cancels the group
   go_on,   ///< nothing: they run

@@ -16,7 +16,7 @@
 
 namespace rubato::inline v0 {
 
-/// Which tasks may work on a resource at once.
+/// Tasks that may work on a resource at once.
 enum class Isolation : std::uint8_t {
   exclusive,  ///< one task at a time
   /// Tasks with .access = reads at once, writers one at a time. Natively readers are optimistic unless
@@ -32,7 +32,7 @@ enum class Ratio : std::uint8_t { balanced, mostly_reads, mostly_writes };
 /// The same: how often tasks work on it.
 enum class Frequency : std::uint8_t { normal, low, high };
 
-/// What make_resource() is told about the object.
+/// Properties of the object, for make_resource().
 struct ResourceOptions {
   Isolation isolation = Isolation::exclusive;  ///< semantic: which tasks may work on it at once
   Ratio ratio = Ratio::balanced;               ///< hint: whether tasks read or write it mostly
@@ -76,7 +76,7 @@ class resource {
   T* operator->() const { return get(); }
   /// The object.
   T& operator*() const { return *get(); }
-  /// It names an object.
+  /// Whether the handle names an object.
   explicit operator bool() const { return word_ != 0; }
   /// Both name the same object, with the same options.
   bool operator==(const resource&) const = default;

@@ -48,7 +48,7 @@ using name_type = typename NameType<F>::type;
 template <class F, class... Args>
 using Called = std::conditional_t<std::is_invocable_v<const F&, Args...>, const F&, F&>;
 
-/// What a function pointer takes: arguments are converted to it when the task is created.
+/// Parameters of a function pointer: arguments are converted to them when the task is created.
 template <class R, class... P>
 std::type_identity<void(P...)> parameters_of(R (*)(P...));
 template <class R, class... P>

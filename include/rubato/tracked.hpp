@@ -109,7 +109,7 @@ class tracked {
   }
   ///@}
 
-  /// Of classes, which do not convert for a comparison by themselves.
+  /// Comparison for classes, which are not converted for it by themselves.
   friend bool operator==(const tracked& a, const T& b)
     requires std::is_class_v<T>
   {

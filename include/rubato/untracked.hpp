@@ -23,7 +23,7 @@
 
 namespace rubato::inline v0 {
 
-/// What untracked memory is divided into.
+/// Page size, in bytes: untracked memory consists of whole pages.
 inline constexpr std::size_t kUntrackedPage = 4096;
 
 /// A static variable in untracked memory, on pages of its own:
@@ -97,7 +97,7 @@ inline void* map_untracked(std::size_t bytes) {
 #endif
 }
 
-/// What map_untracked(bytes) returned. On the chip its addresses are not given out again.
+/// Gives back memory that map_untracked(bytes) returned. On the chip its addresses are not given out again.
 inline void unmap_untracked(void* memory, std::size_t bytes) {
 #if defined(RUBATO_ENGINE_CHIP)
   const std::size_t size = engine::whole_pages(bytes == 0 ? 1 : bytes);
@@ -109,7 +109,7 @@ inline void unmap_untracked(void* memory, std::size_t bytes) {
 #endif
 }
 
-/// Of containers whose elements are to be untracked: whole pages each time.
+/// Allocator for containers whose elements are to be untracked: whole pages each time.
 template <class T>
 struct untracked_allocator {
   /// T.
@@ -132,7 +132,7 @@ struct untracked_allocator {
   }
   /// Gives it back.
   void deallocate(T* p, std::size_t n) { unmap_untracked(p, n * sizeof(T)); }
-  /// What one has allocated, any may give back.
+  /// All allocators are equal: one gives back what another has allocated.
   friend bool operator==(const untracked_allocator&, const untracked_allocator&) { return true; }
 };
 

@@ -385,7 +385,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"fib", fibonacci, {25, 0}},
 };
 
-/// Of this program alone, in MB: what getrusage() says begins with the process that started it.
+/// Peak memory of this program alone, in MB: getrusage() includes the process that started it.
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

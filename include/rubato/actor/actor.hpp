@@ -14,7 +14,7 @@
 
 namespace rubato::inline v0 {
 
-/// Of delays, periods and time limits.
+/// Type of delays, periods and time limits.
 using Duration = std::chrono::nanoseconds;
 /// No time limit.
 inline constexpr Duration kForever = Duration::max();
@@ -30,7 +30,7 @@ struct Ask {
   /// The asker gets AskError::timeout if there is no answer until then.
   Duration timeout = kForever;
 };
-/// What became of a message that try_send() was given.
+/// Result of try_send(): the fate of the message.
 enum class Sent : std::uint8_t { accepted, full, stopped };
 
 /// M is one of these.
@@ -138,7 +138,7 @@ void actor<Messages...>::stop() const {
 /// For containers that hash.
 template <class... Messages>
 struct std::hash<rubato::actor<Messages...>> {
-  /// Of the actor's number.
+  /// Hash of the actor's number.
   std::size_t operator()(const rubato::actor<Messages...>& a) const noexcept {
     return static_cast<std::size_t>(a.id() * 0x9e3779b97f4a7c15u >> 6);
   }

@@ -94,18 +94,18 @@ class AskState {
     error_ = error;
     complete();
   }
-  /// Of who asks: `node` is sent to it once there is an answer.
+  /// For the asker: `node` is sent to it once there is an answer.
   void continue_with(MessageNode* node) {
     continuation_ = node;
     if (phase_.exchange(kContinued, std::memory_order_acq_rel) == kAnswered) deliver();
   }
-  /// Of who asks: until there is an answer, this timer is pending.
+  /// For the asker: until there is an answer, this timer is pending.
   void set_timer(std::uint64_t number) {
     timer_.store(number, std::memory_order_seq_cst);
     if (is_claimed_.load(std::memory_order_seq_cst)) cancel_timer(number);
   }
   bool is_answered() const { return phase_.load(std::memory_order_acquire) == kAnswered; }
-  /// Of a thread outside: until there is an answer. @returns false if run() has ended before. Errors:
+  /// For a thread outside: blocks until there is an answer. @returns false if run() has ended before. Errors:
   /// TaskError if nothing runs.
   bool wait() {
     WaitsForRun waiting{[](void* state) { static_cast<AskState*>(state)->interrupt(); }, this};
@@ -235,7 +235,7 @@ class [[nodiscard]] reply {
   explicit reply(engine::AskReference<R> state) : state_(std::move(state)) {}
   /// The other is empty then.
   reply(reply&&) noexcept = default;
-  /// What it held before is dropped: that asker gets no_answer.
+  /// Drops the reply that this one held before: its asker gets no_answer.
   reply& operator=(reply&& other) noexcept {
     fail(AskError::no_answer);
     state_ = std::move(other.state_);
@@ -257,7 +257,7 @@ class [[nodiscard]] reply {
   engine::AskReference<R> state_;
 };
 
-/// Of a request whose reply is void: that it was handled.
+/// Reply to a request whose reply is void: it says that the request was handled.
 template <>
 class [[nodiscard]] reply<void> : public reply<engine::Nothing> {
  public:
@@ -267,7 +267,8 @@ class [[nodiscard]] reply<void> : public reply<engine::Nothing> {
   void operator()() { reply<engine::Nothing>::operator()(engine::Nothing{}); }
 };
 
-/// What ask() returns: the answer that will come. then() or get() takes it; dropped, the answer is ignored.
+/// Result of ask(): the answer that will come. then() or get() takes it. If it is dropped, the answer is
+/// ignored.
 template <class R>
 class [[nodiscard]] answer {
  public:
@@ -316,7 +317,7 @@ class [[nodiscard]] answer {
   engine::AskReference<R> state_;
 };
 
-/// Of a request whose reply is void: then(f) calls f().
+/// Answer to a request whose reply is void: then(f) calls f().
 template <>
 class [[nodiscard]] answer<void> : public answer<engine::Nothing> {
  public:

@@ -21,11 +21,11 @@ namespace rubato::inline v0 {
 template <class... Messages>
 class behavior {
  public:
-  /// What spawn() returns.
+  /// Type that spawn() returns.
   using address = actor<Messages...>;
 
  protected:
-  /// This actor. Like all below, in its handlers only.
+  /// The actor itself. Like all below, in its handlers only.
   address self() const { return address::of(running("self()")); }
   /// After this message; what is left in the mailbox becomes dead letters.
   void stop() { engine::cell_of(running("stop()"))->flags |= engine::Cell::kStopping; }
@@ -51,7 +51,7 @@ class behavior {
         engine::make_node<Asked>(Asked{std::forward<M>(request), std::move(r)}));
     engine::note_stashed(1);
   }
-  /// What stash() has put aside comes next.
+  /// Handles the messages that stash() has put aside before all others.
   void unstash_all() {
     engine::Cell* const cell = engine::cell_of(running("unstash_all()"));
     if (cell->extras == nullptr || cell->extras->stash.is_empty()) return;

@@ -6,7 +6,7 @@
 
 namespace rubato::inline v0 {
 
-/// What happens to a message for a full mailbox.
+/// Policy for a message that finds the mailbox full.
 enum class WhenFull : std::uint8_t {
   mute,         ///< the message is taken, and the sending actor waits until half of them are handled
   refuse,       ///< try_send() says full; send() makes a dead letter

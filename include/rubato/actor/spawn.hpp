@@ -205,7 +205,7 @@ struct RemakeOf final : Remake {
   std::tuple<Args...> arguments;
 };
 
-/// What spawn() does that most actors do not need.
+/// Rare part of spawn(): most actors do not need it.
 void prepare_extras(Cell& cell, const Spawn& options);
 CellOptions cell_options(const Spawn& options);
 bool has_extras(const Spawn& options);

@@ -1,4 +1,4 @@
-// Who hears of an actor's end, and who decides about its failures. Rule A14.
+// Supervision: notices of an actor's end, and a parent's decisions about failures. Rule A14.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ struct Down {
   Reason reason;  ///< why it has stopped
 };
 
-/// What a parent's `Directive on_failure(const Failure&)` decides about its child's failure.
+/// Decision about a child's failure: the result of its parent's `Directive on_failure(const Failure&)`.
 enum class Directive : std::uint8_t {
   escalate,  ///< the parent fails in turn
   resume,    ///< the child goes on with its next message
@@ -45,7 +45,7 @@ struct Failure {
 
 namespace engine {
 
-/// Of an actor that has ended.
+/// Reason for which an actor has ended.
 Reason end_of(std::uint64_t actor);
 
 struct Watch {

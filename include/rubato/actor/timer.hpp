@@ -15,12 +15,13 @@ struct Idle {};
 
 namespace engine {
 
-/// Of a living actor; kForever ends it. Errors: TaskError if the period is not above 0.
+/// Sets the idle time-out of a living actor; kForever ends it. Errors: TaskError if the period is not above
+/// 0.
 void set_idle_timeout(std::uint64_t actor, Duration period);
 /// The running actor, if there is one, has handled a message.
 void note_activity();
 
-/// What the runtime does later, such as to end an ask: called by the engine where tasks may be created.
+/// Delayed work of the runtime, such as to end an ask. The engine calls it where tasks may be created.
 struct TimerCall {
   virtual ~TimerCall() = default;
   virtual void call() = 0;

@@ -23,7 +23,7 @@ namespace rubato::inline v0::engine {
 struct Cell;
 struct TaskCode;
 
-/// What all actors of one behavior have in common. Static, never freed.
+/// Properties that all actors of one behavior share. Static, never freed.
 struct BehaviorType {
   bool (*handle)(void* behavior,
                  MessageNode*);  ///< and destroys what it carries; false: none of its messages
@@ -36,7 +36,7 @@ struct BehaviorType {
   const TaskCode* turn;                                     ///< of its turns, where they are tasks
 };
 
-/// What few actors have.
+/// State that few actors need.
 struct Extras;
 
 /// The queue is that of native/pool/pool.hpp; the serial engine has its own.
@@ -48,14 +48,15 @@ struct Cell : ResourceHeader {
   static constexpr std::uint64_t kAddressMask = ~kGenerationMask;
   static constexpr std::uint64_t kOneGeneration = std::uint64_t{1} << kGenerationShift;
   static constexpr std::uint64_t kHasBound = 1, kHasUrgentLane = 2;
-  /// Of the native engine: no actor has begun in it. It is free, or a thread outside constructs one.
+  /// For the native engine: no actor has begun in this cell. The cell is free, or a thread outside constructs
+  /// one.
   static constexpr std::uint64_t kIsUnborn = 4;
   /// How the actor of the generation before ended, until the next one begins in the cell; neither: it
   /// stopped.
   static constexpr std::uint64_t kWasKilled = 8, kHasFailed = 16;
   std::atomic<std::uint64_t>& life() { return waiting; }
-  /// Where its children are listed (actors/children.hpp); 0: it has none. The owner's; no cell is removed
-  /// like a resource.
+  /// List of the actor's children (actors/children.hpp); 0: none. Only the owner uses it. The header's field
+  /// is free for it, since no cell is removed like a resource.
   std::uint64_t& children() { return is_removed; }
   const std::uint64_t& children() const { return is_removed; }
 
@@ -70,7 +71,7 @@ struct Cell : ResourceHeader {
   static constexpr std::uint64_t kUnsupervised = 1;
   Extras* extras = nullptr;
   std::uint16_t turn_messages = 0;
-  /// What a turn looks at after each message.
+  /// Flags that a turn tests after each message.
   static constexpr std::uint8_t kStopping = 1, kUnstashed = 2, kWaiting = 4, kBounded = 8, kUrgent = 16,
                                 kMuted = 32, kEnding = 64, kEnded = 128;
   std::uint8_t flags = 0;

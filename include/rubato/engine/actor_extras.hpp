@@ -1,4 +1,4 @@
-// What few actors have: beside the cell, made when it is first needed (design of the actors, A24).
+// State that few actors need: beside the cell, made when it is first needed (A24).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,7 +43,8 @@ class BasicNodeList {
 };
 using NodeList = BasicNodeList<MessageNode>;
 
-/// Of an actor with an urgent lane: what its turn has taken from the mailbox, and not handled.
+/// Messages that a turn has taken from the mailbox and not handled yet; only for an actor with an urgent
+/// lane.
 template <class Node>
 struct BasicLanes {
   BasicNodeList<Node> high, normal;
@@ -57,7 +58,7 @@ struct Remake {
   virtual void operator()(void* where) = 0;
 };
 
-/// Of a list of timers, which the engine guards.
+/// Link of a list of timers, which the engine guards.
 struct TimerLink {
   TimerLink* next = nullptr;
   TimerLink** place = nullptr;  ///< what points to this one; null: in no list
@@ -88,7 +89,7 @@ struct Extras {
   BasicLanes<MessageNode> lanes;
   bool has_had_timers = false;
   IdleTimeout idle;
-  /// What lagging knows of it, if its engine lags turns (native/lag/record.hpp).
+  /// Record of the native engine's lagging, if it lags turns (native/lag/record.hpp).
   std::unique_ptr<void, void (*)(void*)> lag{nullptr, [](void*) {}};
   TimerLink* timers = nullptr;  ///< of its messages and asks; guarded by the engine's table of timers
 };

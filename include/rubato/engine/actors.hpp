@@ -1,4 +1,4 @@
-// What every engine with actors provides, and the headers under rubato/actor/ are written in.
+// Interface that every engine with actors provides; the headers under rubato/actor/ are written in its terms.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -46,8 +46,8 @@ bool post_within(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds p
 void post_or_throw(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience);
 /// Errors: TaskError if the actor has no urgent lane.
 void check_urgent(std::uint64_t to);
-/// What try_send() says, as a Sent. Accepted by a mailbox with a bound, unless it drops the oldest: its place
-/// is `is_reserved` for a message that is marked as admitted.
+/// Result of try_send(), as a Sent. If a mailbox with a bound accepts, a place `is_reserved` for a message
+/// that is marked as admitted, unless the mailbox drops the oldest.
 unsigned reserve(std::uint64_t to, bool& is_reserved);
 void give_back_place(std::uint64_t to);
 /// A cell whose owner has put it aside (Cell::kWaiting) goes on.
@@ -56,7 +56,7 @@ void resume_actor(Cell& cell);
 void kill(std::uint64_t handle);
 /// Whether an answer that is not there yet may still come while this thread waits for it.
 bool may_wait_for_answers();
-/// Of a thread outside that waits for an answer: `interrupt` is called when a run ends.
+/// Entry of a thread outside that waits for an answer: `interrupt` is called when a run ends.
 struct WaitsForRun {
   void (*interrupt)(void*);
   void* argument;
@@ -82,7 +82,7 @@ void count_allocated();
 
 /// Behind the highest worker's number.
 unsigned core_limit();
-/// Of the engine; on the serial one it is virtual.
+/// The engine's clock; on the serial engine it is virtual.
 std::uint64_t actor_nanoseconds();
 /// The extras of the running actor's cell, which the first use makes.
 Extras& extras_of(Cell& cell);

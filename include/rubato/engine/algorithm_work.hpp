@@ -1,5 +1,5 @@
-// What the algorithms of rubato/algorithms.hpp have in common: their work, with the group of their tasks, and
-// how it is run to its end outside tasks or before a continuation in one. Knows nothing of what they do.
+// Common part of the algorithms of rubato/algorithms.hpp: their work, with the group of their tasks, and how
+// it is run to its end outside tasks or before a continuation in one. Knows nothing of what they do.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace rubato::inline v0 {
 
-/// What comes after an algorithm that a task calls. See then().
+/// Continuation of an algorithm that a task calls. See then().
 template <class F>
 struct Then {
   F function;        ///< is called with the result
@@ -98,7 +98,7 @@ class PartFailures {
     }
   }
   bool have_come() const { return count_.load(std::memory_order_relaxed) != 0; }
-  /// Of those that are kept, when all parts are done: what the first that failed has thrown.
+  /// Throws the exception of the first part that failed, if exceptions are kept. All parts are done.
   template <class Name>
   void rethrow() const {
     if (!have_come()) return;

@@ -64,7 +64,7 @@ inline std::uint64_t widen(T value) {
   }
 }
 
-/// What dispatch jumps to for callables without state.
+/// Entry point of dispatch for callables without state.
 template <class F, class... Args>
 struct Entry {
   template <class>

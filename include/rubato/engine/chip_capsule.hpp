@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kHasCapsules = 13;
 inline constexpr std::uint32_t kCallerStack = 14;
 inline constexpr std::uint32_t kOwnCore = 15;
 
-/// Of what changes while a task runs.
+/// Reads a value that changes while a task runs.
 template <std::uint32_t selector>
 inline std::uint64_t read_now() {
   std::uint64_t value;
@@ -107,9 +107,9 @@ rubato_untracked_arena:
     return at;                                             \
   }()
 
-/// What code does with a lock from here on: 0 has released it, 1 has taken it, 2 waits for it. For
-/// run.check_capsules and reports, in a section that is not loaded: no instruction, and gone with the
-/// function that it is in.
+/// Marks a point of the code that uses a lock: 0 has released it, 1 has taken it, 2 waits for it. For
+/// run.check_capsules and reports. The mark lies in a section that is not loaded, so it costs no instruction,
+/// and it vanishes with the function that it is in.
 #define RUBATO_LOCK_MARK(what)                                                                   \
   asm volatile inline("998:\n\t.pushsection rubato_locks,\"?\",@progbits\n\t.dword 998b, " #what \
                       "\n\t.popsection" ::                                                       \

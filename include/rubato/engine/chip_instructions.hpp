@@ -51,7 +51,7 @@ inline std::uint64_t read() {
   return value;
 }
 
-/// What create carries besides its flags. `at` and `on` are looked at only if the flags say so.
+/// Operands of create besides its flags. `at` and `on` are looked at only if the flags say so.
 struct CreateOperands {
   std::uint64_t function;
   std::uint64_t at;
@@ -59,7 +59,7 @@ struct CreateOperands {
   std::uint64_t arguments[5];
 };
 
-/// One create instruction; `flags` without the number of arguments. The memory clobber makes the creator's
+/// Single create instruction; `flags` without the number of arguments. The memory clobber makes the creator's
 /// writes precede the task.
 template <std::uint32_t flags, unsigned count>
 [[gnu::always_inline]] inline void create(const CreateOperands& operands) {

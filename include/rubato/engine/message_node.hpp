@@ -27,7 +27,7 @@ namespace engine {
 
 struct MessageNode;
 
-/// What all messages of one type have in common. Static, never freed; its address is the type's identity.
+/// Properties that all messages of one type share. Static, never freed; its address is the type's identity.
 struct MessageType {
   /// Null for messages of programs; else the runtime's own work. @returns whether a message of the program
   /// was handled by it.
@@ -61,7 +61,7 @@ struct alignas(64) MessageNode {
 };
 static_assert(sizeof(MessageNode) == 64);
 
-/// Where the message begins, which may go on behind `payload`.
+/// Address where the message begins. A large message goes on behind `payload`.
 inline void* payload_of(MessageNode* node) { return reinterpret_cast<std::uint64_t*>(node) + 3; }
 
 /// A larger one lies in memory of its own, and the node holds its address.
@@ -99,7 +99,7 @@ constexpr auto fail_of() -> void (*)(MessageNode*, AskError) {
     return nullptr;
   }
 }
-/// What the runtime itself sends has a member run_in_turn().
+/// Handler of the runtime's own messages: those have a member run_in_turn().
 template <class M>
 constexpr auto run_of() -> bool (*)(MessageNode*) {
   if constexpr (requires(M& m) {

@@ -70,7 +70,8 @@ class RunningTask {
   std::atomic<Task*> task_{nullptr};
 };
 
-/// What a thread needs to create tasks. Workers have one, and other threads as soon as they create.
+/// State that a thread needs to create tasks. Each worker has one; another thread gets one when it first
+/// creates.
 struct ThreadState {
   ThreadState(runtime::TaskHeap& task_heap, unsigned group) : heap(task_heap, group) {}
 
@@ -98,9 +99,9 @@ void submit(ThreadState& self, Task* task);
 /// Called now and then by a task that creates many: idle workers may want some of them.
 void created_many(ThreadState& self);
 void run();
-/// Of an algorithm that is called outside tasks: `start(work)` creates one task or none, a member of `group`.
-/// Runs it as run() does, or sleeps until another thread's run has; returns when the group is complete.
-/// Errors: TaskError, of the run, or before there is a task.
+/// For an algorithm that is called outside tasks: `start(work)` creates one task or none, a member of
+/// `group`. Runs it as run() does, or sleeps until another thread's run has run it. Returns when the group is
+/// complete. Errors: TaskError, of the run, or before there is a task.
 void run_group(TaskGroup& group, void (*start)(void*), void* work);
 void retire(ResourceHeader* header);
 
@@ -222,8 +223,8 @@ template <TaskType type, class F, class... Args>
   create_by<type>(self, self.is_worker, std::move(function), a, args...);
 }
 
-/// What is rare is asked first and leaves at once: with no call in its middle the rest needs no saved
-/// registers.
+/// Creation on the fast path. Rare cases are tested first and leave at once: without a call in its middle the
+/// rest needs no saved registers.
 template <TaskType type, class F, class... Args>
 [[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
   ThreadState* const self = current_thread;
@@ -253,7 +254,8 @@ template <class F, class... Args>
   append_committed(*current_thread, std::move(function), args...);
 }
 
-/// Of a task with a resource it is kept until that has ended, and is not undone.
+/// Creates a task when the running one commits. The new task of a task with a resource is kept until that has
+/// ended, and is not undone.
 template <class F, class... Args>
 [[gnu::always_inline]] inline void create_on_commit(F function, Args... args) {
   if constexpr (payload_words<F, Args...> <= kInlineWords) {

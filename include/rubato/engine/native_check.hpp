@@ -14,14 +14,14 @@
 
 namespace rubato::inline v0::engine {
 struct Task;
-/// Of the serial engine's checked programs: the running task touches tracked data. Errors: TaskError if
-/// another task does that is not ordered with it (serial/tie_check.hpp).
+/// For the serial engine's checked programs: the running task touches tracked data. Errors: TaskError if
+/// another task that is not ordered with it touches them too (serial/tie_check.hpp).
 void touch(const void* at, unsigned bytes, bool is_write);
 }
 
 namespace rubato::inline v0::engine::check {
 
-/// What the task that this thread runs declared. No resource to check: begin == end.
+/// Declarations of the task that this thread runs. No resource to check: begin == end.
 struct Declared {
   std::uintptr_t begin = 0;  ///< of the resource's object
   std::uintptr_t end = 0;

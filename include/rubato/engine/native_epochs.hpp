@@ -21,7 +21,8 @@ namespace rubato::inline v0::engine {
 /// slot, 4 bits of a task's handle.
 inline constexpr unsigned kBirthWindow = 16;
 
-/// One for each worker, and one for each further thread that creates tasks. Written by one thread at a time.
+/// Member of the epochs: each worker is one, and so is each further thread that creates tasks. Written by one
+/// thread at a time.
 ///
 /// Pending tasks annotated with a resource that were born in a slot's epoch = the sum over all members of
 /// created minus finished: a task is counted where it is created and where it ends, which may be two workers.

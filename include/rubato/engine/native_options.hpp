@@ -1,6 +1,6 @@
-// What a program can choose about the native engine and what it can ask it: options, counters, hold(). Each
-// option has an environment variable, read once when the engine starts; configure() overrides them. Design
-// of the native engine, rules R3, R4, R6, R7, R11, R13.
+// Public interface of the native engine beside tasks: options, counters, hold(). Each option has an
+// environment variable, read once when the engine starts; configure() overrides them. Rules R3, R4, R6, R7,
+// R11, R13.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -22,7 +22,7 @@ namespace rubato::inline v0::engine {
 
 struct Task;
 
-/// What all tasks of one type have in common. Static, never freed.
+/// Properties that all tasks of one type share. Static, never freed.
 struct TaskCode {
   void (*run)(Task*);          ///< may be called again if the callable is_repeatable
   void (*destroy)(Task*);      ///< null if there is nothing to destroy
@@ -102,7 +102,7 @@ inline TaskExtension* extension_of(Task* task) { return &reinterpret_cast<Extend
 inline const TaskExtension* extension_of(const Task* task) {
   return &reinterpret_cast<const ExtendedTask*>(task)->extension;
 }
-/// Of a timestamped task. One line suffices if the last word is free for it.
+/// Timestamp of a timestamped task. A task fits one line if the last word is free for its timestamp.
 inline std::uint64_t timestamp_of(const Task* task) {
   return task->is_extended() ? extension_of(task)->timestamp : task->words[kInlineWords - 1];
 }
@@ -113,7 +113,7 @@ inline TaskGroup* after_of(const Task* task) {
   return task->is_extended() ? extension_of(task)->after : nullptr;
 }
 inline void* payload_of(Task* task) { return task->words; }
-/// What its first pointer among the arguments points to, if there is one in the first line.
+/// Target of the first pointer among the arguments, if it is in the first line; else null.
 inline const void* first_pointer_of(const Task* task) {
   const unsigned word = task->code->pointer;
   return word < kInlineWords ? reinterpret_cast<const void*>(task->words[word]) : nullptr;
@@ -157,7 +157,7 @@ class ListOf {
     drop_until(nullptr);
     return all;
   }
-  /// Those before `task`, which is in the list, or all: null.
+  /// Drops the tasks before `task`, which is in the list; null: drops all.
   void drop_until(Node* task) {
     first_.store(task, std::memory_order_relaxed);
     if (task == nullptr) last_ = &first_;
@@ -174,7 +174,7 @@ class ListOf {
   /// The same, but it stays.
   Node* first_seen() const { return first_.load(std::memory_order_acquire); }
 
-  /// Where the list ends now; cut() takes away what was appended since, as a list that ends with null.
+  /// Present end of the list. cut() takes away the tasks appended since, as a list that ends with null.
   using Mark = Atomic<Node*>*;
   Mark mark() const { return last_; }
   Node* cut(Mark mark) {
@@ -290,7 +290,7 @@ struct PointerTask<Pointer, std::type_identity<void(Parameters...)>, Args...> {
                                  pointer_word<Args...>(1)};
 };
 
-/// What does not fit: one allocation.
+/// Callable with its arguments that does not fit into a task: an allocation of its own.
 template <class F, class... Args>
 struct Closure {
   F function;

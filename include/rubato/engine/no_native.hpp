@@ -1,4 +1,5 @@
-// What `rubato::native` is for programs of the other engines: a sentence, where they use it.
+// Stand-in for `rubato::native` in programs of the other engines: a use of it does not compile, with a
+// sentence that says why.
 // SPDX-License-Identifier: MIT
 #pragma once
 

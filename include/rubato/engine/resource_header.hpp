@@ -1,4 +1,4 @@
-// What precedes the object of every resource<T> in memory (resource.hpp). The same on every engine.
+// Header that precedes the object of every resource<T> in memory (resource.hpp). The same on every engine.
 // SPDX-License-Identifier: MIT
 #pragma once
 

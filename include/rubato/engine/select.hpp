@@ -1,5 +1,5 @@
-// Which engine runs the tasks of this program. Decided by the compilation target and by what it links, never
-// by the source:
+// Choice of the engine that runs the tasks of this program. The compilation target and the linked library
+// decide, never the source:
 //   RISC-V                     the simulated chip (engine/chip.hpp)
 //   RUBATO_ENGINE_NATIVE set   this machine's cores (engine/native.hpp); linking rubato_native sets it
 //   any other target           the serial reference engine (engine/serial.hpp), link rubato_serial

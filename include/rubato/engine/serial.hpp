@@ -50,7 +50,8 @@ class Body {
   virtual void call() = 0;
 };
 
-/// Who a task is, for error sentences: the address of a function pointer, or the type of any other callable.
+/// Identity of a task for error sentences: the address of a function pointer, or the type of any other
+/// callable.
 struct Function {
   const void* address;
   const std::type_info* type;

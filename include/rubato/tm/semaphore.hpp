@@ -11,7 +11,7 @@
 
 namespace rubato::tm {
 
-/// Of the threads of this process.
+/// Semaphore between the threads of this process.
 class semaphore {
  public:
   /// @param count so many may pass before the first post()
