@@ -18,7 +18,7 @@ struct alignas(kLineBytes) End {
   tracked<std::uint64_t> timestamp = kNotSettled;
 };
 
-// Where tasks find the graph: arguments carry only the vertex and the length of its path.
+// The graph, as the tasks see it: arguments carry only the vertex and the length of its path.
 Vertex* vertices = nullptr;
 const Arc* arcs = nullptr;
 const Vertex* target_vertex = nullptr;

@@ -11,7 +11,7 @@
 
 namespace rubato::apps {
 
-/// Of a graph of `vertices` vertices. @throws InputError with file and line.
+/// Coordinates of a graph of `vertices` vertices. @throws InputError with file and line.
 std::vector<Point> read_coordinates(const std::string& path, std::uint32_t vertices);
 
 }  // namespace rubato::apps

@@ -27,7 +27,7 @@ class Heuristic {
     return static_cast<std::uint64_t>(scale_ * distance(points_[v], target_));
   }
   double scale() const { return scale_; }
-  /// Of all arcs.
+  /// Whether the heuristic is consistent on all arcs.
   bool is_consistent(const Graph& graph) const;
 
   static double distance(Point a, Point b) {

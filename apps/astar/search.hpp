@@ -1,4 +1,4 @@
-// What a route search finds, and its serial reference: A* with a binary heap.
+// Result of a route search, and its serial reference: A* with a binary heap.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -11,7 +11,7 @@ namespace {
 
 using Vertex = VertexLine;  // the state is the level
 
-// Where tasks find the graph: arguments carry only the vertex.
+// The graph, as the tasks see it: arguments carry only the vertex.
 Vertex* vertices = nullptr;
 const Arc* arcs = nullptr;
 

@@ -29,7 +29,7 @@ struct Rated {
   Fixed value;
 };
 
-// Where tasks find the ratings: arguments carry only the participant.
+// The ratings, as the tasks see them: arguments carry only the participant.
 Line* lines = nullptr;
 const Rated* rated = nullptr;                // participant by participant
 const std::uint32_t* first_rated = nullptr;  // of each participant, in `rated`

@@ -22,7 +22,7 @@ struct Line {
   double rating;
 };
 
-/// What stands between the words of a line, which all lines of a file have.
+/// Separator of the words of a line; all lines of a file have the same.
 std::string_view separator_of(std::string_view line) {
   for (const std::string_view separator : {"::", ","}) {
     if (line.find(separator) != std::string_view::npos) return separator;

@@ -20,7 +20,7 @@ inline constexpr Fixed kMostFeature = 4 * kOne;  // so that no sum over a rating
 
 using Features = std::array<Fixed, kFeatures>;
 
-/// Of participants: users come first, then items.
+/// Rating between two participants: users come first, then items.
 struct Rating {
   std::uint32_t user;
   std::uint32_t item;
@@ -42,15 +42,15 @@ RatingSet ratings_of(const Graph& graph);
 /// Small and different from each other, the same for the same seed.
 std::vector<Features> first_features(std::uint32_t participants, std::uint64_t seed);
 
-/// What the features of both say about the rating.
+/// Rating that the features of both predict.
 inline std::int64_t predicted(const Features& a, const Features& b) {
   std::int64_t sum = 0;
   for (unsigned i = 0; i < kFeatures; ++i) sum += std::int64_t{a[i]} * b[i];
   return sum >> kFractionBits;
 }
 
-/// One step down the gradient of the squared error, with a pull towards 0: `gradient` is the sum, over all
-/// `ratings` of a participant, of error times the other side's feature.
+/// The feature after a step down the gradient of the squared error, with a pull towards 0. `gradient` is the
+/// sum, over all `ratings` of a participant, of error times the other side's feature.
 inline Fixed stepped(Fixed feature, std::int64_t gradient, std::uint32_t ratings) {
   constexpr int kRate = 2, kPull = 64;
   const std::int64_t moved =

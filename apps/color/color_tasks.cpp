@@ -23,7 +23,7 @@ struct alignas(kLineBytes) WordLine {
   Word words[kLineBytes / sizeof(Word)];
 };
 
-// Where tasks find the graph: arguments carry only the vertex.
+// The graph, as the tasks see it: arguments carry only the vertex.
 struct Vertex;
 Vertex* vertices = nullptr;
 const std::uint32_t* later = nullptr;

@@ -17,8 +17,8 @@ class ByteSource {
   virtual std::size_t read(char* to, std::size_t size) = 0;
 };
 
-/// The compressed file is truncated or corrupt, or reading failed. Whoever knows the position makes it an
-/// InputError.
+/// The compressed file is truncated or corrupt, or reading failed. A caller that knows the position makes it
+/// an InputError.
 class DamagedFile : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

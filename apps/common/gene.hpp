@@ -31,7 +31,7 @@ struct Segment {
   }
   std::uint64_t hash() const { return mix64(high ^ mix64(low)); }
 
-  /// Of a segment of `length` nucleotides: its first or last `count`, 0 < count <= length.
+  /// The first or last `count` nucleotides of a segment of `length`; 0 < count <= length.
   Segment first(std::uint64_t count, std::uint64_t length) const {
     return Segment(bits() >> (2 * (length - count)));
   }

@@ -29,7 +29,7 @@ struct Graph {
   std::uint32_t vertices() const { return static_cast<std::uint32_t>(first_arc.size() - 1); }
 };
 
-/// Where a vertex is, in units of the input; both ways at most kMaxCoordinate from 0.
+/// Position of a vertex, in units of the input; both ways at most kMaxCoordinate from 0.
 struct Point {
   std::int32_t x;
   std::int32_t y;

@@ -1,4 +1,4 @@
-// What is wrong with an input file or an option: one sentence, exit code 2.
+// Error in an input file or an option: one sentence, exit code 2.
 // SPDX-License-Identifier: MIT
 #pragma once
 

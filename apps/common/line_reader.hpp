@@ -19,7 +19,7 @@ class LineReader {
 
   /// The next line without its end ("\n" or "\r\n"), valid until the next call; false at the end of the file.
   bool next(std::string_view& line);
-  /// Of the line that next() gave last; counts from 1.
+  /// Number of the line that next() gave last; counts from 1.
   std::uint64_t line_number() const { return line_number_; }
   const std::string& path() const { return path_; }
   /// @throws InputError at the current line.

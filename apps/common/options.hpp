@@ -1,5 +1,5 @@
-// What the command lines of applications have in common: how the tasks run and whether the result is checked,
-// and how errors become exit codes. Only main.cpp of an application includes it.
+// Options that all applications share: how the tasks run and whether the result is checked. Also the exit
+// codes that stand for errors. Only main.cpp of an application includes it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,7 +34,7 @@ struct TaskOptions {
   bool is_serial = false;
 };
 
-/// What --verify compares, and which algorithm --serial runs: sentences of the application's own.
+/// Help texts of the application: the comparison of --verify and the algorithm of --serial.
 struct TaskOptionsHelp {
   const char* verify;
   const char* serial;
@@ -46,7 +46,7 @@ void add_verify_and_serial(CommandLine& line, TaskOptions& o, const TaskOptionsH
 /// --type, --verify and --serial.
 void add_task_options(CommandLine& line, TaskOptions& o, const TaskOptionsHelp& help);
 
-/// Prints the line by which whoever runs an application knows how its check ended. @returns its exit code.
+/// Prints how the check ended. @returns the exit code of the application.
 inline int report_check(bool passed) {
   std::printf("check: %s\n", passed ? "passed" : "failed");
   return passed ? 0 : 1;

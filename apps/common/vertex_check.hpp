@@ -1,4 +1,4 @@
-// What --verify says of a result that has a value for each vertex.
+// Report of --verify about a result that has a value for each vertex.
 // SPDX-License-Identifier: MIT
 #pragma once
 

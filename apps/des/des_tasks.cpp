@@ -57,12 +57,12 @@ struct PinEvent {
   std::uint32_t value;
 };
 
-/// One output's values after the vectors: 0 no change since the vector before, 2 settled 0, 3 settled 1.
+/// Values of an output after the vectors: 0 no change since the vector before, 2 settled 0, 3 settled 1.
 struct alignas(kLineBytes) SampleLine {
   tracked<std::uint8_t> samples[kLineBytes];
 };
 
-// Where tasks find the circuit; none of it changes inside run() but gates, logs and samples.
+// The circuit, as the tasks see it. Inside run() only gates, logs and samples change.
 Gate* gates = nullptr;
 std::uint32_t gate_count = 0;
 const Sink* sinks = nullptr;

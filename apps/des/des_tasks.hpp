@@ -17,7 +17,7 @@ enum class LogTasks {
   spec_at_log,  ///< the same, where the log is: its locale makes them take turns
 };
 
-/// Where the record of a pin's change is kept.
+/// Place of the record of a pin's change.
 enum class Events {
   arguments,  ///< in the arguments of its task
   heap,       ///< in a block that its creator allocates and its task frees, as in Galois (Sec. II-C)

@@ -1,4 +1,4 @@
-// What a simulation is given and what it finds, alike for the tasks and for the serial reference.
+// Input and result of a simulation, alike for the tasks and for the serial reference.
 //
 // Semantics (independent of the order of what happens at one time): pure transport delay. At time t all pins
 // that change at t take their new values; then every gate with such a pin evaluates once; if its output
@@ -48,7 +48,7 @@ constexpr std::uint64_t next_waveform(std::uint64_t waveform, std::uint64_t time
   return mix64(waveform ^ (time << 1 | (value ? 1 : 0)));
 }
 
-/// One number for all waveforms of a circuit.
+/// Checksum of all waveforms of a circuit.
 std::uint64_t waveform_checksum(const SimulationResult& result);
 
 /// The serial reference: an event queue, one time after the other.

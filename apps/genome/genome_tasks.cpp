@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kLineBytes = 64;
 constexpr std::uint64_t kFirstOverlapTime = 2;
 
-/// One of the different segments. Allocated by `insert_segment`; lives until the end.
+/// Entry of a different segment. Allocated by `insert_segment`; lives until the end.
 struct Piece {
   Segment segment;
   tracked<Piece*> next_in_bucket = nullptr;
@@ -47,7 +47,7 @@ struct alignas(kLineBytes) Overlaps {
   tracked<End*> beginnings = nullptr;  // of pieces without predecessor
 };
 
-/// Where tasks find everything: arguments carry only what differs.
+/// Data that all tasks share: arguments carry only what differs.
 struct Shared {
   const Segment* segments = nullptr;
   std::uint64_t length = 0;  // of a segment
@@ -165,7 +165,7 @@ void offer(Piece* piece, std::uint64_t overlap) {
   if (overlap > 1) create<type>(offer<type>, {.at = time_of(overlap - 1)}, piece, overlap - 1);
 }
 
-/// One task a piece, along the list of a bucket.
+/// Starts the offers of a piece, and a task for the next piece along the list of the bucket.
 template <TaskType type>
 void begin_overlaps(Piece* piece) {
   create<type>(offer<type>, {.at = kFirstOverlapTime}, piece, shared.length - 1);

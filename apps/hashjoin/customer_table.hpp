@@ -61,7 +61,7 @@ class Slots {
 template <class Word>
 class CustomerTable {
  public:
-  /// No memory yet: whoever makes the table often is not who uses it.
+  /// Table without memory yet: the thread that makes a table is often not the one that uses it.
   CustomerTable() = default;
   explicit CustomerTable(std::size_t customers) { allocate(customers); }
 
@@ -85,7 +85,8 @@ class CustomerTable {
 /// Filled and read by one task at a time. Grows.
 class PartitionTable : public CustomerTable<tracked<std::uint64_t>> {
  public:
-  /// `expected` customers: room for them is made by the first insert(), in the memory of whoever calls it.
+  /// Table for `expected` customers. The first insert() allocates it, so that its memory is near the thread
+  /// that uses it.
   explicit PartitionTable(std::size_t expected) : expected_(expected) {}
 
   bool is_empty() const { return size_ == 0; }
@@ -134,7 +135,7 @@ class SharedTable : public CustomerTable<std::atomic<std::uint64_t>> {
 /// would be waited for, and only then the first of the next call be asked for.
 class OrdersAhead {
  public:
-  /// Of the orders that were there and `count` more, looks up all customers but the last orders'.
+  /// Adds `count` orders, and looks up the customers of all orders but the last ones, which stay ahead.
   /// @param found  called with an order and its customer's nation
   template <class Word, class Found>
   void probe(Slots<Word> table, const Order* orders, std::size_t count, Found found) {

@@ -11,9 +11,9 @@ namespace rubato::apps {
 struct JoinOptions {
   std::uint32_t records_per_task = 4096;  ///< at least 1; of threads: a morsel
   std::uint32_t parts = 1;                ///< at least 1; partitions of the tasks, otherwise threads
-  /// Of tasks: how many records one scanner may have on their way to one partition; two batches always may
-  /// be, and a burst more, since a scanner waits between bursts. Those of a few milliseconds, so that nobody
-  /// waits for a worker that has lost its CPU for a time slice.
+  /// For tasks: the most records of one scanner on their way to one partition. Two batches are always
+  /// allowed, and a burst more, since a scanner waits between bursts. The bound is the work of a few
+  /// milliseconds: if a worker loses its CPU for a time slice, the scanners need not wait for it.
   std::uint32_t records_ahead = 1u << 17;
 };
 

@@ -1,5 +1,4 @@
-// What the join computes: sums over all pairs of an order and its customer, exact, whatever the order of the
-// pairs.
+// Result of the join: sums over all pairs of an order and its customer, exact in any order of the pairs.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -34,7 +34,7 @@ void process(PartitionHandle partition, const Order* orders, std::size_t count) 
   partition->ahead.probe(partition->table.slots(), orders, count, adding_to(partition->result));
 }
 
-/// What all scanners of one table share.
+/// State that all scanners of one table share.
 template <class Record>
 struct Scan {
   const std::vector<Record>& table;

@@ -1,8 +1,8 @@
 // Records of one table on their way from a scanner to one partition, in batches of one size.
 //
 // A batch is the scanner's while it is filled, then a task's, and when that is done the scanner's again. A
-// scanner that is far ahead of the partition should wait: it would fill ever more batches, a page fault for
-// every new page, and their records would have left the cache before anybody looks at them.
+// scanner that is far ahead of the partition should wait. Otherwise it would fill ever more batches, with a
+// page fault for every new page. Their records would have left the cache before a task reads them.
 //
 // Small batches must not cost more than the lines of their records. They are slices of a chunk: what a task
 // needs to know is in its arguments, and it only counts that its slice has come back; the scanner reads the
@@ -31,7 +31,7 @@ class alignas(64) Returns {
   std::atomic<std::size_t> count_{0};
 };
 
-/// What a task gets.
+/// Arguments of a task.
 template <class Record>
 struct Batch {
   const Record* records;
@@ -97,7 +97,8 @@ class Outbox {
     begin_ = next_ = end_;
     end_ += capacity_;
   }
-  /// Of those that have come back the one handed over last, which may be in a cache still; else a new one.
+  /// Takes the chunk that was handed over last among those that have come back, since it may still be in a
+  /// cache. If there is none, a new one.
   void take_chunk() {
     while (!chunks_.empty() && chunks_.front().is_back()) {
       free_.push_back(std::move(chunks_.front()));
@@ -115,8 +116,8 @@ class Outbox {
   std::size_t capacity_, chunk_capacity_, chunks_ahead_;
   std::deque<Chunk> chunks_;  // the one that is filled last, the others by age
   std::vector<Chunk> free_;   // come back, the one handed over last behind
-  // Of the batch that is filled: where it begins, its next record, and where it ends. If there is none, all
-  // three are where the last one ended.
+  // The batch that is filled: its begin, its next record, and its end. If there is none, all three are the
+  // end of the last one.
   Record* begin_ = nullptr;
   Record* next_ = nullptr;
   Record* end_ = nullptr;

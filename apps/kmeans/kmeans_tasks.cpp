@@ -43,7 +43,7 @@ class RowStorage {
 /// The first words of a row of `sums`; the sums of the coordinates follow.
 enum SumWord : std::uint32_t { kCount, kMoved, kFirstSum };
 
-/// Where tasks find everything: arguments carry only numbers.
+/// Data that all tasks share: arguments carry only numbers.
 struct Shared {
   std::uint32_t points = 0;
   std::uint32_t centres = 0;
@@ -62,7 +62,7 @@ Shared shared;
 Locale locale_of_centre(std::uint32_t centre) { return std::uint64_t{shared.points} + centre; }
 Locale locale_of_decision() { return std::uint64_t{shared.points} + shared.centres; }
 
-/// Where the centres are in an iteration; `divide` writes those of the next one.
+/// Position of the centre in an iteration; `divide` writes those of the next one.
 tracked<Fixed>* position_of(std::uint32_t centre, std::uint64_t iteration) {
   return shared.positions[centre + static_cast<std::uint32_t>(iteration % 2) * shared.centres];
 }

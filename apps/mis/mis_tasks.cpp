@@ -14,7 +14,7 @@ namespace {
 
 enum class State : std::uint32_t { undecided, member, excluded };
 
-// Where tasks find the graph: arguments carry only the vertex.
+// The graph, as the tasks see it: arguments carry only the vertex.
 struct Vertex;
 Vertex* vertices = nullptr;
 const std::uint32_t* later = nullptr;

@@ -25,7 +25,7 @@ struct Injection {
   std::uint32_t destination = 0;
 };
 
-/// What sources send, in the order of cycles.
+/// Packets that the sources send, in the order of cycles.
 struct Schedule {
   std::vector<Injection> injections;  // source by source
   std::vector<std::uint32_t> first;   // of each source, in `injections`; one more is their end

@@ -16,7 +16,7 @@ constexpr std::uint64_t kCycle = 4;  // timestamps
 constexpr std::uint64_t kStep = 2;   // of a cycle
 constexpr std::size_t kWordsOfLine = 8;
 
-// Where tasks find the network.
+// The network, as the tasks see it.
 Router* routers = nullptr;
 const Injection* injections = nullptr;
 const std::uint32_t* first_injection = nullptr;

@@ -60,7 +60,7 @@ void Router::receive(std::uint32_t link, Flit* flit, std::uint8_t channel, std::
   if (credit != kNone) outputs[link * kChannels + credit].credits += 1;
 }
 
-/// One flit from the source into a channel of the local port; a packet stays in its channel.
+/// Moves a flit from the source into a channel of the local port; a packet stays in its channel.
 void Router::enter() {
   Flit* const flit = source;
   if (flit == nullptr) return;

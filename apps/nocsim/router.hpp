@@ -34,7 +34,7 @@ struct Flit {
   bool is_tail() const { return index + 1 == kFlits; }
 };
 
-/// What a router sends in a cycle.
+/// Output of a router in a cycle.
 struct Sent {
   struct Link {
     Flit* flit = nullptr;
@@ -69,7 +69,7 @@ struct alignas(64) Router {
 
   /// A packet of so many flits at the end of the source's.
   void inject(std::uint32_t packet, std::uint32_t destination);
-  /// What came over a link.
+  /// Takes in a flit, a credit or both that came over a link.
   void receive(std::uint32_t link, Flit* flit, std::uint8_t channel, std::uint8_t credit);
   Sent step();
   bool has_flits() const;

@@ -10,7 +10,7 @@
 namespace rubato::apps::nocsim {
 namespace {
 
-/// What a router receives in the next cycle.
+/// Input of a router in the next cycle.
 struct Delivery {
   std::uint32_t router;
   std::uint32_t link;

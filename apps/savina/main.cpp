@@ -94,7 +94,7 @@ struct Usage {
   double cpu_seconds;
   double peak_mb;
 };
-/// Of this program alone: what getrusage() says begins with the process that started it.
+/// Peak memory of this program alone: getrusage() includes the process that started it.
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

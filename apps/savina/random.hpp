@@ -33,7 +33,7 @@ class JavaRandom {
   std::int32_t below(std::int32_t limit) {
     if ((limit & (limit - 1)) == 0)
       return static_cast<std::int32_t>((static_cast<std::int64_t>(limit) * bits(31)) >> 31);
-    // What would make small numbers likelier is drawn again.
+    // A draw that would make small numbers likelier is rejected.
     for (;;) {
       const std::int32_t drawn = bits(31);
       const std::int32_t value = drawn % limit;

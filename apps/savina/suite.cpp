@@ -8,7 +8,7 @@
 
 namespace rubato::apps::savina {
 
-// One a file.
+// Benchmarks, each in a file of its own.
 namespace ping_pong {
 extern const Benchmark benchmark;
 }

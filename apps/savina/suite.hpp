@@ -1,5 +1,5 @@
-// What the benchmarks have in common: their description, and one iteration of one, which measures it and
-// collects what was wrong. The list of all is in suite.cpp.
+// Common part of the benchmarks: their description, and one iteration of one, which measures it and collects
+// what was wrong. The list of all is in suite.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -89,7 +89,7 @@ class Iteration {
   }
   /// Without this, none may.
   void allow_dead_letters() { has_dead_letters_ = true; }
-  /// What is expected of every benchmark.
+  /// Checks that hold at the end of every benchmark.
   void expect_end();
   /// @throws InputError: these parameters do not go together.
   [[noreturn]] void refuse(const char* sentence) const;

@@ -48,7 +48,7 @@ void add_store(Digest& sum, const Store& store) {
   });
 }
 
-/// What conditions 2 to 4 compare, of one district.
+/// Counts of one district, which conditions 2 to 4 compare.
 struct Counts {
   std::uint32_t last_order = 0;
   std::uint64_t first_new = 0, last_new = 0, new_orders = 0;

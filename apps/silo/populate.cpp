@@ -75,7 +75,7 @@ class Population {
     district.history = payment;
   }
 
-  /// One a customer, in random order. The last three in ten are not delivered yet.
+  /// Adds one order for each customer, in random order. The last three in ten are not delivered yet.
   void add_orders(Store& store, std::uint32_t w, std::uint32_t d) {
     const std::uint32_t count = db_.scale.customers;
     std::vector<std::uint32_t> customers(count);

@@ -28,7 +28,7 @@ enum class Table : std::uint64_t {
   none
 };
 
-/// Where tasks find everything.
+/// The database and the answers, as the tasks see them.
 Database* db = nullptr;
 Answer* answers = nullptr;
 tracked<std::uint32_t>* low_items = nullptr;    // of all stock levels; 0: none
@@ -42,7 +42,7 @@ Locale locale_of(Table table, std::uint64_t warehouse, std::uint64_t key) {
 }
 Store& store_of(const Transaction* t) { return *db->stores[t->warehouse]; }
 Answer& answer_of(const Transaction* t) { return answers[t->number - 1]; }
-/// Of the running task's transaction.
+/// Timestamp of a step of the running task's transaction.
 std::uint64_t at_step(std::uint64_t step) { return timestamp() / kSteps * kSteps + step; }
 
 template <TaskType type>

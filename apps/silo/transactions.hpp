@@ -40,7 +40,7 @@ struct alignas(64) Shown : tracked<Money> {
   using tracked<Money>::operator=;
 };
 
-/// What a terminal shows.
+/// Answer that a terminal shows.
 struct Answer {
   Shown total;  ///< of an order; balance; items whose stock is low
   Shown order;
@@ -59,7 +59,7 @@ Customer* find_customer(const Store& store, const Transaction& t);
 /// Takes from the stock; at less than 10 left, 91 more arrive.
 void order_from_stock(Stock& stock, const WantedLine& wanted, std::uint32_t home);
 
-/// Of the customer of a payment.
+/// Books the payment in the customer's row.
 void pay(Customer& customer, const Transaction& t);
 
 History* new_history(const Transaction& t, std::uint32_t customer, std::uint64_t warehouse_name,
@@ -70,7 +70,7 @@ OrderLine* new_line(const Transaction& t, std::uint32_t line, Money amount, cons
 /// With taxes and discount.
 Money order_total(const Answer& answer, std::uint32_t lines);
 
-/// Of `count` item numbers, in which 0 is none. Sorts them.
+/// How many of `count` item numbers are different; 0 is no item. Sorts them.
 std::uint32_t count_different(std::uint32_t* items, std::uint32_t count);
 
 }  // namespace rubato::apps::silo

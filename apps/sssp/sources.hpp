@@ -1,4 +1,4 @@
-// Where several searches of one graph start.
+// Sources of several searches of one graph.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -17,7 +17,7 @@ struct alignas(kLineBytes) Count {
   tracked<std::uint64_t> value = 0;
 };
 
-// Where tasks find the graph: arguments carry only the vertex.
+// The graph, as the tasks see it: arguments carry only the vertex.
 const Adjacency* later = nullptr;  // the neighbours whose turn comes later, ascending by number
 Count* counts = nullptr;
 

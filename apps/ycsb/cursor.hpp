@@ -1,5 +1,5 @@
-// Where an operation is on its way through the tree, in one word: it travels with every visit, and fields set
-// one by one would be slow to read back as a whole.
+// Position of an operation on its way through the tree, in one word. It travels with every visit, and fields
+// set one by one would be slow to read back as a whole.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace rubato::apps::ycsb {
 /// The level of a node not yet seen: only the root changes its level.
 inline constexpr unsigned kRootLevel = 255;
 
-/// Where a search goes on: in `next`, a node of `level`, from its line `line` (0 to 15) on.
+/// Next step of a search: node `next` of `level`, from its line `line` (0 to 15) on.
 class Hop {
  public:
   Hop(Link next, unsigned level, unsigned line) : next_(next), place_(level | line << 8) {}
@@ -35,14 +35,14 @@ class Cursor {
   Kind kind() const { return static_cast<Kind>(word_ >> kKindShift & 255); }
   /// The level where the operation takes place.
   unsigned target() const { return static_cast<unsigned>(word_ >> kTargetShift & 255); }
-  /// Of the node that is visited, and the line where the search in it begins.
+  /// Level of the node that is visited, and the line where the search in it begins.
   unsigned level() const { return static_cast<unsigned>(word_ & 255); }
   unsigned line() const { return static_cast<unsigned>(word_ >> kLineShift & 255); }
   /// The visit is a write() of the root, which may have grown since.
   bool is_root() const { return (word_ & kRoot) != 0; }
   /// The visit is a write(), not a read().
   bool is_writer() const { return level() == target() && is_write(kind()); }
-  /// Of a scan: pairs so far.
+  /// Pairs that a scan has so far.
   unsigned taken() const { return static_cast<unsigned>(word_ >> kTakenShift); }
 
   Cursor at(const Hop& hop) const { return Cursor((word_ & ~kPlace) | hop.place()); }

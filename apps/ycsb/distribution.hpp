@@ -1,5 +1,6 @@
-// Which of n records a request is for: the distributions of YCSB (Cooper et al., SoCC 2010). Zipfian numbers
-// by the method of Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994).
+// Distributions of YCSB (Cooper et al., SoCC 2010): they choose which of n records a request is for. Zipfian
+// numbers by the method of Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD
+// 1994).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +23,7 @@ class Zipfian {
   /// n >= 1.
   explicit Zipfian(std::uint64_t n);
   std::uint64_t operator()(Rng& rng) const;
-  /// One more rank.
+  /// Adds a rank.
   void grow();
   /// The probability of rank 0.
   double first() const { return 1 / zeta_; }

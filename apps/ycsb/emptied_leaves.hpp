@@ -1,5 +1,5 @@
-// Where removals left leaves without a pair: notes of keys, to be merged when there are many. Notes come from
-// tasks that run beside each other; they are taken while no task runs.
+// Keys at which removals left leaves without a pair, to be merged when there are many. Tasks that run beside
+// each other add keys; they are taken while no task runs.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -12,7 +12,8 @@ namespace rubato::apps::ycsb {
 /// (RUBATO_OVERSUBSCRIBE=1).
 unsigned set_up_engine(unsigned workers, Sync sync);
 
-/// Of removed resources that are not freed yet; exact while at most one task runs. 0 on the serial engine.
+/// Bytes of removed resources that are not freed yet; exact while at most one task runs. 0 on the serial
+/// engine.
 std::uint64_t unreclaimed_bytes();
 
 }  // namespace rubato::apps::ycsb

@@ -49,8 +49,8 @@ inline unsigned search(const Node& node, Key key, unsigned line) {
   return below == 0 ? 0 : start + below - 1;
 }
 
-/// Where among `entries` entries, spread evenly from `low` to `high`, is `key`? low <= key < high; 0 for the
-/// bounds of a reader that loses.
+/// Estimated position of `key` among `entries` entries that are spread evenly from `low` to `high`; low <=
+/// key < high. 0 for the bounds of a reader that loses.
 inline unsigned interpolate(Key low, Key high, Key key, unsigned entries) {
   // Halved, differences fit signed integers, which convert to floating point in one instruction.
   const auto part = static_cast<double>(static_cast<std::int64_t>((key - low) >> 1));

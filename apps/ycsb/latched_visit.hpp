@@ -1,5 +1,5 @@
-// One visit with a latch around it, and an operation as the loop of its visits: what threads and oneTBB tasks
-// do.
+// Visit with a latch around it, and an operation as the loop of its visits: the work of threads and of oneTBB
+// tasks.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -70,7 +70,7 @@ class RegisterCheck {
   }
 
  private:
-  /// What the event reads and writes, cluster by cluster.
+  /// Adds the reads and writes of the event, cluster by cluster.
   std::string add(const KeyEvent& e) {
     const bool writes =
         e.kind == Kind::update ? e.answer.is_found : e.kind == Kind::insert && !e.answer.is_found;
@@ -256,7 +256,7 @@ class LifeCheck {
     }
     if (death_.last < birth_.first) return wrong("the key was removed before it was inserted");
     if (death_.last == kNever) death_.first = kNever;  // it lives on
-    if (birth_.last >= death_.first) return {};        // so short a life that nobody need have seen it
+    if (birth_.last >= death_.first) return {};        // the life may be too short for any request to see it
     for (const KeyEvent& e : events) {
       if (!e.answer.is_found && e.kind != Kind::insert && e.invoked > birth_.last &&
           e.responded < death_.first) {

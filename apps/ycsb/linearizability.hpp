@@ -24,7 +24,7 @@
 
 namespace rubato::apps::ycsb {
 
-/// One request for the key. It took effect at a moment from `invoked` to `responded`.
+/// Request for the key. It took effect at a moment from `invoked` to `responded`.
 struct KeyEvent {
   std::uint64_t invoked = 0;
   std::uint64_t responded = 0;

@@ -187,7 +187,7 @@ void load(Variant& variant, const Options& o, const RunOptions& run) {
   }
 }
 
-/// What was not chosen is as usual for the workload.
+/// Fills in the workload's usual choices where the user made none.
 Options with_usual_choices(Options o) {
   if (!o.has_distribution) o.workload.distribution = usual_distribution(o.workload.name);
   if (!o.has_key_order) o.workload.key_order = usual_key_order(o.workload.name);

@@ -38,7 +38,7 @@ class Link {
   explicit operator bool() const { return word_ != 0; }
   bool operator==(const Link&) const = default;
   Node* node() const { return reinterpret_cast<Node*>(word_ & kAddressMask); }
-  /// What the variant made the link from.
+  /// Handle that the variant made the link from.
   std::uint64_t handle() const { return word_ & ~kEntriesMask; }
   unsigned entries_hint() const { return static_cast<unsigned>(word_ & kEntriesMask); }
   Link with_entries_hint(unsigned entries) const { return Link(handle() | (entries & kEntriesMask)); }

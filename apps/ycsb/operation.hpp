@@ -1,4 +1,4 @@
-// What clients ask of the tree, and what they are told.
+// Requests of clients to the tree, and their answers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ enum class Kind : std::uint8_t {
   update,  ///< only if the key is there
   remove,
   add,  ///< adds `argument` to the value, if the key is there
-  // Of the tree itself, above the leaves:
+  // Operations of the tree itself, above the leaves:
   link,     ///< `key` is the lowest key of a node that was split off
   refresh,  ///< `key` is the lowest key of a node that is fuller or emptier than its link says
 };
@@ -28,7 +28,7 @@ struct Answer {
 
 inline constexpr unsigned kLongestScan = 100;
 
-/// Where a scan leaves its pairs. Tracked, since optimistic readers write it.
+/// Pairs that a scan has found. Tracked, since optimistic readers write it.
 struct ScanBuffer {
   Entry pairs[kLongestScan];
 };

@@ -11,7 +11,7 @@
 
 namespace rubato::apps::ycsb {
 
-/// One request of a history. Times in nanoseconds, comparable between threads.
+/// Request of a history. Times in nanoseconds, comparable between threads.
 struct Event {
   std::uint64_t invoked = 0;
   std::uint64_t responded = 0;  ///< 0: never
@@ -26,7 +26,7 @@ struct ScannedPair {
 class Recorder {
  public:
   enum class Mode : std::uint8_t { sample, history };
-  /// Of the requests of a run, one in this many is timed for the latencies.
+  /// Sampling interval, in requests: one in so many is timed for the latencies.
   static constexpr std::uint64_t kSampling = 64;
 
   Recorder(Mode mode, std::uint64_t requests)
@@ -46,7 +46,7 @@ class Recorder {
   }
 
   bool has_history() const { return mask_ == 0; }
-  /// Of a history: the event of request i is the i-th.
+  /// Events of a history: that of request i is the i-th.
   const std::vector<Event>& events() const { return events_; }
   const std::vector<ScannedPair>& scan(std::uint64_t request) const { return scans_[request]; }
   /// Nanoseconds, ascending.

@@ -1,4 +1,4 @@
-// What a run prints.
+// Output of a run.
 // SPDX-License-Identifier: MIT
 #pragma once
 

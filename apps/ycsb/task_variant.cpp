@@ -63,7 +63,7 @@ struct alignas(2 * kLineBytes) Client {
   std::unique_ptr<ScanBuffer> buffer;
 };
 
-// Where tasks find the tree: their arguments carry only what differs.
+// The tree, as the tasks see it: their arguments carry only what differs.
 TaskMemory* memory = nullptr;
 Link root;
 EmptiedLeaves* emptied_leaves = nullptr;

@@ -96,7 +96,7 @@ class ThreadVariant final : public VariantOf<LatchedMemory<Latch>> {
     return true;
   }
 
-  /// One visit; false: the lookup is answered.
+  /// Makes a visit; false: the lookup is answered.
   bool step(Lane& lane) {
     std::optional<FollowUp> none;
     const Visited visited = visit_latched(lane.link, lane.cursor, lane.operation, this->tree_.memory(), none);

@@ -59,7 +59,8 @@ class Variant {
   virtual void run(std::span<const Request> requests, const RunOptions& options, Recorder& recorder) = 0;
   virtual void for_each(const std::function<void(const leaf::Pair&)>& visit) const = 0;
   virtual TreeShape check() const = 0;
-  /// Of variants that give nodes back: the others keep empty ones, since they cannot know who holds links.
+  /// Peaks for variants that give nodes back. The others keep empty nodes, since they cannot know which links
+  /// are held.
   virtual std::optional<MemoryPeaks> memory_peaks() const { return std::nullopt; }
 };
 
@@ -71,7 +72,7 @@ std::unique_ptr<Variant> make_thread_variant(Sync sync, bool is_interleaved);
 std::unique_ptr<Variant> make_tbb_variant(Sync sync, bool is_task_a_step);
 #endif
 
-/// What all variants have in common.
+/// Common part of all variants.
 template <class Memory>
 class VariantOf : public Variant {
  public:

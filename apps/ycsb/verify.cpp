@@ -64,7 +64,7 @@ auto first_life_from(Lives& lives, Key key) {
   return std::lower_bound(lives.begin(), lives.end(), key, [](const Life& l, Key k) { return l.key < k; });
 }
 
-/// Of all keys that were ever to be there, ascending.
+/// Lives of all keys that were ever to be there, ascending.
 std::vector<Life> lives_of(const WorkloadOptions& workload, std::span<const Request> requests,
                            const Recorder& recorder) {
   const auto inserted = static_cast<std::uint64_t>(std::count_if(
@@ -86,8 +86,9 @@ std::vector<Life> lives_of(const WorkloadOptions& workload, std::span<const Requ
   return lives;
 }
 
-/// What is in the tree, and which removed keys are not, as events after everything else: so their histories
-/// say whether that is right. Keys without removal must be there. Empty: nothing is wrong.
+/// Adds the final state of the tree as lookups after everything else: keys that are there, and removed keys
+/// that are not. The histories of the keys then say whether that is right. Keys without removal must be
+/// there. @returns an error, or nothing.
 std::string check_keys(const std::vector<Life>& lives, const Variant& variant, const KeySpace& space,
                        std::vector<Located>& events) {
   std::string error;

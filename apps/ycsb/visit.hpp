@@ -1,8 +1,7 @@
-// What happens at one node: the step of which every operation of every variant consists (MxTasking, Fig. 6).
-// A visit only looks at and changes its node and nodes that it has just made; it says where to go on, what to
-// answer, and what else must be done elsewhere in the tree. Excluding other visits of the node is the
-// variant's business: read() may run beside other reads and beside one write whose traces its caller then
-// detects.
+// Visit of one node: the step of which every operation of every variant consists (MxTasking, Fig. 6). A visit
+// only looks at and changes its node and nodes that it has just made. It says where to go on, what to answer,
+// and what else must be done elsewhere in the tree. The variant excludes other visits of the node. read() may
+// run beside other reads, and beside one write if its caller then detects the traces of that write.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,7 +24,7 @@ inline Lines lines_of(const Cursor& c) {
   return {c.line() % Node::kLines * kLineBytes, (c.level() == 0 ? 1 : inner::kWindowLines) * kLineBytes};
 }
 
-/// What a visit leads to: go on at `next` with `cursor`, or be done.
+/// Result of a visit: go on at `next` with `cursor`, or be done.
 struct Visited {
   Link next;  ///< empty: done
   Cursor cursor;
@@ -127,7 +126,7 @@ std::optional<FollowUp> add_entry(Link self, Node& node, Key key, std::uint64_t 
     return level == 0 ? std::nullopt : refresh_of(self, node);
   }
   const Link right_link = memory.make(level);
-  Node& right = *right_link.node();  // nobody else reaches it before this visit ends
+  Node& right = *right_link.node();  // private until this visit ends
   const Key separator =
       level == 0 ? leaf::split(node, right, right_link) : inner::split(node, right, right_link);
   put(key < separator ? node : right);

@@ -62,7 +62,7 @@ std::vector<Request> make_requests(const WorkloadOptions& options);
 /// Insertions of the records [first, last).
 std::vector<Request> load_requests(const KeySpace& space, std::uint64_t first, std::uint64_t last);
 
-/// What request `index` asks of the tree: `first_value` + index is what it writes. `buffer` for scans.
+/// Operation of request `index` on the tree: it writes `first_value` + index. `buffer` is for scans.
 inline Operation operation_of(const Request& request, std::uint64_t index, Value first_value,
                               ScanBuffer* buffer) {
   return {request.key, request.kind == Kind::add ? 1 : first_value + index, request.kind, request.length,

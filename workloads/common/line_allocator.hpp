@@ -1,5 +1,5 @@
-// Vectors that begin at the beginning of a line, and whose numbers are written by nobody before the threads
-// that they belong to.
+// Allocators for vectors that begin at the beginning of a line. NumberAllocator leaves numbers unwritten, so
+// that the threads that own them write them first.
 // SPDX-License-Identifier: MIT
 #pragma once
 

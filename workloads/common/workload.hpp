@@ -1,5 +1,5 @@
-// What the workloads have in common: options, threads that start together, and the marked region in which the
-// chip is measured.
+// Common part of the workloads: options, threads that start together, and the marked region in which the chip
+// is measured.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@ class WrongResult : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Of a check of --verify. @throws WrongResult if they differ
+/// Comparison of a check of --verify. @throws WrongResult if they differ
 void expect_equal(std::uint64_t found, std::uint64_t expected, const std::string& what);
 
 struct WorkloadOptions {

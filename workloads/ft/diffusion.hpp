@@ -22,7 +22,7 @@ class Diffusion {
   void step(unsigned thread);
   const Numbers& spectrum() const { return spectrum_; }
   const Numbers& space() const { return space_; }
-  /// Of 1024 points of space.
+  /// Checksum of 1024 points of space.
   Complex checksum() const;
 
  private:

@@ -71,7 +71,7 @@ void verify(const Diffusion& done, const Box& box, const WorkloadOptions& o) {
   for (std::uint64_t i = 0; i < o.warm + o.work; ++i) serial.step(0);
   if (done.spectrum() != serial.spectrum() || done.space() != serial.space())
     throw WrongResult("the result of " + std::to_string(o.threads) + " threads is not that of one");
-  // What the threads have left must be a pair of transforms, too.
+  // Results of the threads must be a pair of transforms, too.
   Numbers last = done.space();
   transform.to_spectrum(0, last, spectrum);
   const double size = std::sqrt(squares(done.space()) * points);

@@ -15,7 +15,7 @@ struct Sizes {
   unsigned length = 150;
 };
 
-/// What a thread does: scores sequences with a profile of its own.
+/// Work of a thread: scores sequences with a profile of its own.
 struct Scorer {
   Scorer(const Sizes& sizes, std::uint64_t seed)
       : profile(sizes.positions, seed), viterbi(profile), rng(mix64(seed)) {}

@@ -15,8 +15,8 @@ constexpr unsigned kSkipPercent = 4;    // of its positions that are deleted, an
 
 Score score(double ratio) { return static_cast<Score>(std::lround(1000 * std::log2(ratio))); }
 
-// Of each residue's probability to the background's, which is the same for all. The smaller `evenness`, the
-// more one residue stands out.
+// Scores of each residue's probability against the background's, which is the same for all. The smaller
+// `evenness`, the more one residue stands out.
 std::array<Score, kResidues> draw_emissions(double evenness, Rng& rng) {
   std::array<double, kResidues> weights;
   double sum = 0;

@@ -24,7 +24,7 @@ constexpr Score kImpossible = -1000000000;  // so that sums of a few do not over
 
 using Sequence = std::vector<std::uint8_t>;
 
-/// Of a position to the next one.
+/// Transitions from a position to the next one.
 struct Transitions {
   Score match_match, match_insert, match_delete, insert_match, insert_insert, delete_match, delete_delete;
   Score begin;  ///< from B to its match

@@ -15,7 +15,7 @@ class Viterbi {
   Score score(const Sequence& sequence);
 
  private:
-  /// Of a position, when a residue has been read. Those of position k stand at k + 1.
+  /// Scores of a position, when a residue has been read. Those of position k stand at k + 1.
   struct Cell {
     Score match, insert, deletion;
   };

@@ -10,8 +10,8 @@
 namespace rubato::workloads::lu {
 namespace {
 
-// What a sweep leaves of the error at most, in the maximum norm: at each point three neighbours have been
-// swept, and three not.
+// Bound for the part of the error that a sweep leaves, in the maximum norm: at each point three neighbours
+// have been swept, and three not.
 constexpr double kThree = 3 * kNeighbourNorm;
 constexpr double kSweepFactor = (kRelaxation - 1 + kRelaxation * kThree) / (1 - kRelaxation * kThree);
 static_assert(kSweepFactor < 1);

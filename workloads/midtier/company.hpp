@@ -26,7 +26,7 @@ std::size_t words_of_half(const Sizes& sizes);
 
 constexpr unsigned kRegions = 8, kMostQuantity = 10;
 
-/// What objects are beside nodes of trees.
+/// Kinds of objects beside nodes of trees.
 enum Kind : unsigned { kWarehouse = 2, kCustomer, kStock, kOrder, kLines, kLine, kText, kScreen };
 
 struct alignas(64) Item {
@@ -34,7 +34,7 @@ struct alignas(64) Item {
   std::array<std::uint64_t, 16> description{};
 };
 
-/// Of an item in a region: by quantity, with a tax in percent.
+/// Price of an item in a region: by quantity, with a tax in percent.
 struct alignas(64) Price {
   std::array<std::uint64_t, kMostQuantity + 1> unit{};
   std::uint64_t tax = 0;
@@ -63,11 +63,11 @@ class Warehouse {
 
   /// Collects, and compares what can be reached with what was made. @throws WrongResult
   void verify();
-  /// What this warehouse's thread has added to the company's totals.
+  /// Amounts that this warehouse's thread has added to the company's totals.
   [[nodiscard]] const Totals& own() const { return own_; }
   [[nodiscard]] std::uint64_t collections() const { return heap_.collections(); }
   [[nodiscard]] std::uint64_t screens() const { return screens_; }
-  /// What was taken from this warehouse's stock, and paid by its customers.
+  /// Amounts that were taken from this warehouse's stock, and paid by its customers.
   [[nodiscard]] Totals taken();
 
  private:

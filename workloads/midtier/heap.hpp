@@ -42,7 +42,7 @@ class Heap {
 
   [[nodiscard]] std::size_t used() const { return used_; }
   [[nodiscard]] std::uint64_t collections() const { return collections_; }
-  /// It begins in the half in use, and ends there.
+  /// Whether the object begins and ends in the half in use.
   [[nodiscard]] bool has(const Object* object) const;
 
  private:

@@ -132,7 +132,7 @@ Object* Warehouse::make_order(std::uint64_t customer, bool is_first) {
   return order;
 }
 
-/// What a terminal shows, in a new object that nobody keeps.
+/// Draws the screen of a terminal into a new object, which becomes garbage at once.
 void Warehouse::draw_screen(const Object& order) {
   Object* screen = heap_.make(kScreen, 0, kScreenWords);
   const Object& lines = *order.ref(0);
@@ -160,7 +160,7 @@ void Warehouse::new_order() {
     totals.orders = 1;
     for (unsigned n = 0; n < lines.refs(); ++n) totals.sold += lines.ref(n)->word(kLineQuantity);
     draw_screen(order);
-    // Of the orders that are delivered only the last ones are kept.
+    // Only the last ones of the delivered orders are kept.
     while (first_order_ + company_.sizes().customers < next_delivery_)
       root_->set_ref(kOrders, tree::erase(root_->ref(kOrders), first_order_++));
   }
@@ -245,7 +245,7 @@ void Warehouse::verify() {
     expect_equal(found, expected, place + what);
   };
   root_ = heap_.collect(root_);
-  // What can be reached is all that the collection has kept, and in the half in use; no object has two
+  // The reachable objects are all that the collection has kept, and lie in the half in use; no object has two
   // references.
   std::size_t words = 0;
   std::vector<const Object*> open{root_};

@@ -53,8 +53,8 @@ struct Warehouse {
   HashIndex<Row<Table::stock>> stock;         // by item
   BTree names;                                // of customers
   BTree orders, customer_orders, order_lines, new_orders;
-  /// Of each district the order that is delivered next, though younger ones may wait already: transactions
-  /// hold no latch from an order's number to its entry in `new_orders`, and TPC-C 3.3.2.3 wants no gaps.
+  /// For each district the order that is delivered next, even if younger ones are ready: transactions hold no
+  /// latch from an order's number to its entry in `new_orders`, and TPC-C 3.3.2.3 wants no gaps.
   std::array<std::atomic<std::uint64_t>, kDistricts> next_delivery{};
   Arena first_rows;  // of the load
 };

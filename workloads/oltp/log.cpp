@@ -105,7 +105,7 @@ void Log::verify(const std::vector<std::uint64_t>& commits) const {
     expected = word(begin + 2);
     end = begin;
   }
-  // What was written out and is still in the ring.
+  // Segments that were written out and are still in the ring.
   for (std::uint64_t end = next_ & ~(segment_words_ - 1); end >= oldest + segment_words_;
        end -= segment_words_) {
     const std::uint64_t begin = end - segment_words_;

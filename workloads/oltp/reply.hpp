@@ -1,5 +1,5 @@
-// What a client is sent: fields in the client's own code, as a database converts them. There are eight kinds
-// of client, each with conversions of its own.
+// Reply to a client: fields in the client's own code, as a database converts them. There are eight kinds of
+// client, each with conversions of its own.
 // SPDX-License-Identifier: MIT
 #pragma once
 

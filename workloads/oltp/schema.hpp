@@ -134,7 +134,7 @@ template <unsigned D>  // 0 to 9
 using Info = Text<Table::stock, 11 + 3 * D, 3>;
 }  // namespace stock
 
-/// What word `index` adds to its row's checksum.
+/// Share of word `index` in its row's checksum.
 constexpr std::uint64_t check_of(unsigned index, std::uint64_t word) { return word * (2 * index + 3); }
 
 template <Table T>

@@ -1,4 +1,4 @@
-// What a thread of the server has for itself, and the transactions that it runs for clients.
+// Session: the state of a thread of the server, and the transactions that it runs for clients.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -81,7 +81,7 @@ Row<Table::customer>* Session::customer_by_name_or_number(Warehouse& w, unsigned
   return found[count / 2];
 }
 
-/// One transaction for a client of warehouse `home`.
+/// Transactions for a client of warehouse `home`.
 template <Client F>
 void new_order(Session& s, unsigned home);
 template <Client F>

@@ -1,5 +1,6 @@
-// What transactions do to rows, each a function of its own for each transaction, column and kind of client,
-// as a database has a compiled plan for each statement: this is oltp's hot code, of more than 256 KiB.
+// Statements: the work of transactions on rows. Each is a function of its own for each transaction, column
+// and kind of client, as a database has a compiled plan for each statement. They are oltp's hot code, of more
+// than 256 KiB.
 //
 //   send     a column to the client, converted
 //   change   a column's words, with images of before and after in the log record

@@ -14,7 +14,7 @@ struct Sizes {
   unsigned span = 128;
 };
 
-/// What a thread does: searches on a map of its own.
+/// Work of a thread: searches on a map of its own.
 struct Traveller {
   Traveller(const Sizes& sizes, std::uint64_t seed) : search(sizes.side, seed), rng(mix64(seed)) {}
   Search search;

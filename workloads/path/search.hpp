@@ -12,7 +12,7 @@
 
 namespace rubato::workloads::path {
 
-/// One search after another on a map of its own.
+/// Searches, one after another, on a map of their own.
 class Search {
  public:
   Search(unsigned side, std::uint64_t seed) : map_(side, seed) {}

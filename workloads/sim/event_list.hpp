@@ -18,7 +18,7 @@ enum class Happening : std::uint32_t {
   link_is_free,    ///< `link` of node `at`
 };
 
-/// Of events at the same time the one that was announced first comes first: `number` is different for each.
+/// Events at the same time are in the order in which they were announced: `number` is different for each.
 struct Event {
   Time time;
   std::uint64_t number;
@@ -42,7 +42,7 @@ class EventHeap {
     }
     heap_[hole] = event;
   }
-  /// Of the events that are there; there is one.
+  /// Removes the first event; there is one.
   Event pop_first() {
     const Event first = heap_.front(), last = heap_.back();
     heap_.pop_back();

@@ -11,7 +11,7 @@
 
 namespace rubato::workloads::web {
 
-/// What clients ask for.
+/// The clients and the requests that they make.
 struct Clients {
   unsigned users = 4096;
   unsigned templates = 48;
@@ -23,7 +23,7 @@ struct RequestText {
   unsigned size = 0;
 };
 
-/// One client's next request.
+/// Writes the next request of a client.
 void write_request(RequestText& to, const Site& site, const Clients& clients, Rng& rng);
 
 struct Request {

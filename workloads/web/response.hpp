@@ -1,5 +1,5 @@
-// What is sent: words go through the connection's buffer, and the network reads them from there. Both sides
-// sum up all words, so that --verify can compare what arrives with what was to be sent.
+// Response: words go through the connection's buffer, and the network reads them from there. Both sides sum
+// up all words, so that --verify can compare the words that arrive with those that were to be sent.
 // SPDX-License-Identifier: MIT
 #pragma once
 

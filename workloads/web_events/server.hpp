@@ -22,7 +22,7 @@
 
 namespace rubato::workloads::web {
 
-/// What is shared by all loops.
+/// State that all loops share.
 struct Shared {
   Shared(const Clients& c, unsigned directories, std::uint64_t cache_bytes, std::uint64_t the_seed);
 

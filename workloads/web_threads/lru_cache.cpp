@@ -49,7 +49,7 @@ const std::uint64_t* LruCache::acquire(unsigned file) {
       used_words_ += site_.words(file);
       link(file);
       make_room();
-      e.loading.lock();  // nobody has it: nobody has known of the file
+      e.loading.lock();  // free: no other thread has known of the file
     } else if (newest_ != file) {
       unlink(file);
       link(file);

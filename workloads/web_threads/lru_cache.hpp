@@ -21,7 +21,7 @@ class LruCache {
   const std::uint64_t* acquire(unsigned file);
   void release(unsigned file);
 
-  /// What the list says of the words that are cached, and the entries. @throws WrongResult
+  /// Compares the list with the words that are cached, and with the entries. @throws WrongResult
   void verify() const;
 
  private:

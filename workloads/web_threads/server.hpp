@@ -19,7 +19,7 @@
 
 namespace rubato::workloads::web {
 
-/// What a thread has counted for itself.
+/// Counts of one thread.
 struct alignas(64) Served {
   std::uint64_t requests = 0, built = 0, connections = 0, words = 0, wrong = 0;
   LogCount logged;
@@ -50,7 +50,7 @@ class Server {
   [[nodiscard]] Served total() const;
 
  private:
-  /// What the status page shows of each thread: side by side, as such servers have it.
+  /// Status page's view of each thread: side by side, as such servers have it.
   struct Score {
     std::uint32_t state = 0, connection = 0;
     std::uint64_t requests = 0;

@@ -15,8 +15,8 @@ struct Transfer {
   std::uint64_t cents;
 };
 
-/// What the teller orders, one transfer after the other. From lower to higher numbers only, so that no circle
-/// of accounts waits for itself.
+/// Transfers that the teller orders, one after the other. They go from lower to higher numbers only, so that
+/// no accounts wait for each other in a circle.
 class Transfers {
  public:
   Transfers(std::uint64_t accounts, std::uint64_t seed)

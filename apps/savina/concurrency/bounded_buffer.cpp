@@ -9,7 +9,7 @@
 namespace rubato::apps::savina::bounded_buffer {
 namespace {
 
-/// What producing or consuming costs: logarithms, whose sum depends on the cost alone.
+/// Cost of producing or consuming: logarithms, whose sum depends on the cost alone.
 double process(double term, std::uint64_t cost) {
   JavaRandom random(cost);
   const std::uint64_t steps = cost == 0 ? 1 : 100 * cost;

@@ -15,7 +15,7 @@ struct Operation {
   std::int32_t key, value;
 };
 
-/// What one worker does, in its order.
+/// Operations of one worker, in its order.
 class Operations {
  public:
   Operations(std::uint64_t seed, std::uint64_t write_percent, std::uint64_t entries)

@@ -17,7 +17,7 @@ struct Exit {};
 
 using Order = std::vector<std::uint32_t>;
 
-/// Whose turn it is, and how long it takes.
+/// Random choices: the next smoker, and how long smoking takes.
 class Choices {
  public:
   explicit Choices(const Iteration& it)

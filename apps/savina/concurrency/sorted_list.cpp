@@ -16,7 +16,7 @@ struct Operation {
   std::uint32_t value;
 };
 
-/// What one worker does, in its order.
+/// Operations of one worker, in its order.
 class Operations {
  public:
   Operations(const Iteration& it, std::uint64_t worker)

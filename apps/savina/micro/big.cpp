@@ -46,7 +46,7 @@ struct Member : behavior<Ping, Pong, Exit, Neighbors> {
     all_ = std::move(neighbors.all);
     unstash_all();
   }
-  /// Of a neighbour that knows its own already.
+  /// Ping of a neighbour, which may come before this member knows its own neighbours.
   void on(Ping ping) {
     if (!all_) {
       ++put_aside_;

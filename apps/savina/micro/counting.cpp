@@ -1,4 +1,4 @@
-// One actor sends as fast as it can, one counts: the cost of a message in a full mailbox.
+// Cost of a message in a full mailbox: an actor sends as fast as it can, another one counts.
 // SPDX-License-Identifier: MIT
 #include "apps/savina/suite.hpp"
 

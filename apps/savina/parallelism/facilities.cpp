@@ -23,7 +23,7 @@ struct Place {
 struct Square {
   double left, bottom, right, top;
   Place middle() const { return {(left + right) / 2, (bottom + top) / 2}; }
-  /// Which of its quarters a place belongs to; each place to one.
+  /// Quarter that a place belongs to; each place belongs to one.
   std::size_t quarter_of(Place place) const {
     const Place m = middle();
     return (place.x < m.x ? 0u : 1u) + (place.y >= m.y ? 0u : 2u);

@@ -14,7 +14,7 @@ struct Response {
 };
 
 struct Call : behavior<Request, Response> {
-  /// Of the first call `parent` is empty.
+  /// For the first call `parent` is empty.
   Call(std::uint64_t& result, actor<Response> parent) : result_(result), parent_(parent) {}
   void on(Request request) {
     if (request.n <= 2) return end(1);

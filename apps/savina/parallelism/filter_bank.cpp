@@ -13,7 +13,7 @@ struct Value {
 struct Exit {};
 using Stage = actor<Value, Exit>;
 
-/// What the stages do with a value, without actors: the check uses the same.
+/// Work of the stages on a value, without actors: the check uses the same.
 class Delay {
  public:
   explicit Delay(std::size_t length) : state_(length, 0) {}

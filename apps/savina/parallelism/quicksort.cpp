@@ -19,7 +19,7 @@ struct Sorted {
 };
 
 struct Fragment : behavior<Sort, Sorted> {
-  /// Of the whole `parent` is empty.
+  /// For the whole `parent` is empty.
   Fragment(Numbers& result, actor<Sorted> parent, bool is_left, std::uint64_t threshold)
       : result_(result), parent_(parent), is_left_(is_left), threshold_(threshold) {}
   void on(Sort sort) {

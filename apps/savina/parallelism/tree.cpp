@@ -32,7 +32,7 @@ struct Result {
   std::atomic<std::uint64_t> made{1}, traversed{0}, ended{0};
 };
 
-/// What all nodes know.
+/// Data that all nodes share.
 struct Common {
   Result& result;
   actor<MayGenerate> root;

@@ -1,4 +1,4 @@
-// What benchmarks must come to, computed serially and in another way than there, as far as there is one.
+// Expected results of benchmarks, computed serially and, if there is another way, in another way.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ inline constexpr unsigned kMostQueens = 16;
 /// How many ways there are to place 0, 1, ..., size queens in as many first rows.
 std::vector<std::uint64_t> queen_placements(unsigned size);
 
-/// Of the suite's function, by the trapezoidal rule.
+/// Integral of the suite's function, by the trapezoidal rule.
 double trapezoids(double left, double width, std::uint64_t pieces);
 
 /// Lengths of shortest paths between all vertices, by Floyd and Warshall; row by row.

@@ -16,7 +16,7 @@
 #include "base/check.hpp"
 #include "base/command_line.hpp"
 
-// Which library runs the transactions.
+// Version of the library that runs the transactions.
 extern "C" const char* _ITM_libraryVersion();
 
 namespace rubato::apps::stamp {
@@ -97,8 +97,8 @@ void declare(CommandLine& line, Options& o, const Description& description) {
   line.footer(parameters);
 }
 
-/// Runs the measured part. @returns its seconds: from when all threads are there until the last has ended.
-/// Each takes its own time, since on few cores nobody else may run meanwhile.
+/// Runs the measured part. @returns its seconds: from the moment when all threads are there until the last
+/// has ended. Each thread takes its own time: with few cores, an observer might not run meanwhile.
 double measure(Program& program, unsigned threads) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point began;

@@ -1,5 +1,5 @@
-// What a program of the suite is: its parameters, the part that its threads run and that is measured, and the
-// check of what they came to. Transactions are in the programs alone; nothing here is compiled with -fgnu-tm.
+// Program of the suite: its parameters, the part that its threads run and that is measured, and the check of
+// the result. Transactions are in the programs alone; nothing here is compiled with -fgnu-tm.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,14 +31,14 @@ class Settings {
   std::uint64_t seed = 1;
 
   void set(std::string name, std::uint64_t value) { values_.emplace_back(std::move(name), value); }
-  /// Of a parameter that the program has; the value that was set last.
+  /// Value of a parameter that the program has; the one that was set last.
   std::uint64_t operator[](std::string_view name) const;
 
  private:
   std::vector<std::pair<std::string, std::uint64_t>> values_;
 };
 
-/// One of the threads of the measured part.
+/// Thread of the measured part.
 class Worker {
  public:
   Worker(unsigned index, unsigned threads, std::barrier<>& all)
@@ -47,7 +47,7 @@ class Worker {
   bool is_first() const { return index_ == 0; }
   /// Waits until every thread has called it: what was written before may be read plainly behind it.
   void wait_for_all() { all_.arrive_and_wait(); }
-  /// This thread's part of `count` things: [first, second).
+  /// The thread's share of `count` things: [first, second).
   std::pair<std::uint64_t, std::uint64_t> share(std::uint64_t count) const {
     return {count * index_ / threads_, count * (index_ + 1) / threads_};
   }

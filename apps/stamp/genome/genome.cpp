@@ -80,7 +80,8 @@ class Genome final : public Program {
     }
     worker.wait_for_all();
   }
-  /// One entry a segment, in the order of the table; this thread's are [begin_, end_) of its index.
+  /// Makes one entry for each segment, in the order of the table; this thread's are [begin_, end_) of its
+  /// index.
   void make_entries(Worker& worker) {
     const auto [first, last] = worker.share(unique_.buckets());
     std::uint64_t count = 0;

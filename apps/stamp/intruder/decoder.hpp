@@ -12,7 +12,7 @@
 
 namespace rubato::apps::stamp::intruder {
 
-/// A whole flow; whoever takes it from the decoder owns `text`, which was made by new[].
+/// Complete flow. The thread that takes it from the decoder owns `text`, which was made by new[].
 struct Whole {
   FlowId flow = 0;
   std::uint64_t bytes = 0;

@@ -68,7 +68,7 @@ class Intruder final : public Program {
     __transaction_atomic { is_there = captured_.pop(packet); }
     return is_there;
   }
-  /// The text is this thread's own: nobody else has it since it was taken from the decoder.
+  /// The text is this thread's own since it was taken from the decoder.
   void detect(const Whole& whole, Found& found) const {
     std::string text(whole.text, whole.bytes);
     delete[] whole.text;

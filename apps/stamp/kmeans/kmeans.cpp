@@ -36,7 +36,7 @@ class Sums {
   float* first_;
 };
 
-/// What the iterations come to.
+/// Result of the iterations.
 struct Clustering {
   std::vector<float> centres;
   std::vector<std::uint32_t> centre_of;  // of each point

@@ -39,8 +39,8 @@ struct Route {
   Mark mark() const { return number + 1; }
 };
 
-/// A thread's own. Transactions call its functions as pure ones: nobody else sees it, and each attempt starts
-/// it anew.
+/// Private picture of the grid, one for each thread. Transactions call its functions as pure ones: no other
+/// thread sees it, and each attempt starts it anew.
 class Picture {
  public:
   explicit Picture(const Shape& shape) : shape_(shape), distance_(shape.cells()) {
@@ -54,7 +54,7 @@ class Picture {
     for (Cell cell = 0; cell < shape_.cells(); ++cell)
       set(cell, __atomic_load_n(&grid[cell], __ATOMIC_RELAXED));
   }
-  /// One cell.
+  /// Sets a single cell.
   [[gnu::transaction_pure, gnu::noinline]] void set(Cell cell, Mark mark) {
     distance_[cell] = mark == kFree ? kUnreached : kBlocked;
   }
@@ -78,7 +78,7 @@ class Picture {
     trace_back(route);
     return true;
   }
-  /// What find() found: the cells between the ends.
+  /// Path that find() found: the cells between the ends.
   [[gnu::transaction_pure, gnu::noinline]] std::uint64_t path_size() const { return path_.size(); }
   [[gnu::transaction_pure, gnu::noinline]] Cell path_cell(std::uint64_t i) const { return path_[i]; }
 

@@ -9,7 +9,7 @@
 
 namespace rubato::apps::stamp {
 
-/// Of values that are copied as they are.
+/// Queue of values that are copied as they are.
 template <class T>
 class Queue {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -123,7 +123,7 @@ class RedBlackTree {
     return left < 0 || left != right ? -1 : left + (node->is_red ? 0 : 1);
   }
 
-  /// What points to `node` points to `other` then, which may be null.
+  /// Makes the parent of `node` point to `other`, which may be null.
   void put_in_place_of(Node* node, Node* other) {
     Node* const parent = node->parent;
     if (parent == nullptr) {

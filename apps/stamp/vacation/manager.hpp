@@ -24,7 +24,7 @@ struct Resource {
   Count price;
 };
 
-/// What a customer has reserved: of one resource at most once.
+/// Reservation of a customer: at most one of each resource.
 struct Booking {
   unsigned kind;
   Id id;

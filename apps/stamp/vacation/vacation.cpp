@@ -15,7 +15,7 @@ constexpr unsigned kMostQueries = 32;
 Count up_to(Rng& rng, std::uint64_t most) { return static_cast<Count>(1 + rng.below(most)); }
 Count price_of(Rng& rng) { return 40 + 10 * up_to(rng, 5); }
 
-/// What a client asks for in one session, drawn before its transaction: a retry asks the same again.
+/// Query of a client in one session, drawn before its transaction: a retry asks the same again.
 struct Query {
   unsigned kind;
   Id id;

@@ -1,6 +1,6 @@
-// What a thread notes while it puts one point into the mesh: the triangles that have to go, and the edges
-// around them, with the triangles that are made there. It is the thread's own: transactions call its
-// functions as pure ones, and each attempt starts it anew.
+// Notes of a thread while it puts one point into the mesh: the triangles that have to go, and the edges
+// around them, with the triangles that are made there. They are the thread's own: transactions call the
+// functions as pure ones, and each attempt starts them anew.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -54,7 +54,7 @@ class Cavity {
   [[gnu::transaction_pure, gnu::noinline]] void set_made(std::uint64_t i, Triangle* made) {
     rims_[i].made = made;
   }
-  /// Those made on the edges that begin, or end, at a point; null if there are none.
+  /// The triangle made on the edge that begins, or ends, at a point; null if there is none.
   [[gnu::transaction_pure, gnu::noinline]] Triangle* made_from(const Point* a) const {
     for (const Rim& rim : rims_) {
       if (rim.a == a) return rim.made;

@@ -61,8 +61,7 @@ inline Point circumcentre(const Point& a, const Point& b, const Point& c) {
           a.y + static_cast<std::int64_t>(y + kUp + 0.5) - 4 * kSide};
 }
 
-/// What a triangle should be: no angle too small, unless an edge is so short already that the mesh is fine
-/// enough there.
+/// Goal for triangles: no angle is too small, unless an edge is so short that the mesh is fine enough there.
 struct Quality {
   double squared_sine;  ///< of the smallest angle that is good
   std::int64_t finest;  ///< edges below this length are not made shorter

@@ -17,8 +17,8 @@ namespace rubato::apps::stamp::yada {
 struct Triangle {
   const Point* corner[3];
   Triangle* neighbour[3];
-  bool is_waiting;  ///< in the queue, or taken from it and not yet looked at: whoever looks frees it if it is
-                    ///< gone
+  bool is_waiting;  ///< in the queue, or taken from it and not yet looked at: the thread that looks frees it
+                    ///< if it is gone
   bool is_gone;
   std::uint32_t visit = 0;  ///< the last walk over the whole mesh that came here; transactions do not use it
 };
@@ -56,9 +56,9 @@ class Mesh {
     return first_made(cavity);
   }
 
-  /// One step towards a good triangle in the place of `bad`: puts in its circumcentre, or, where that is near
-  /// a boundary edge or behind it, the middle of that edge. cavity.fresh() are the bad triangles that came of
-  /// it.
+  /// Replaces `bad`, one step towards a good triangle: puts in its circumcentre. If that is near a boundary
+  /// edge or behind it, puts in the middle of that edge instead. cavity.fresh() are the bad triangles that
+  /// result.
   /// @returns false, and changes nothing, if the edge is too short to be divided.
   bool refine(Triangle* bad, Cavity& cavity) {
     Point point = circumcentre(*bad->corner[0], *bad->corner[1], *bad->corner[2]);

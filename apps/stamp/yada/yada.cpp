@@ -146,7 +146,7 @@ class Yada final : public Program {
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
   }
-  /// What is wrong about one triangle of a Delaunay triangulation.
+  /// Fault of a triangle in a Delaunay triangulation; empty: none.
   static std::string wrong_of(const Triangle& t) {
     if (t.is_gone || t.is_waiting) return "a triangle that is gone or waits is part of the mesh";
     if (orientation(*t.corner[0], *t.corner[1], *t.corner[2]) <= 0) return "a triangle is turned over";
