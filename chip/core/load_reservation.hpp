@@ -27,10 +27,10 @@ class LoadReservation {
       others_->make(core_, line);
     hart_.reservation = address;
   }
-  /// An sc to `address` succeeds. A speculative task is atomic: an earlier task that wrote the line has
-  /// aborted it, and a later task must not make its sc fail. A later task must not make the sc of a
-  /// non-speculative task fail either, though it takes the line from the L1. Untracked memory is shared with
-  /// all code that works on it (P32).
+  /// An sc to `address` succeeds.
+  // A speculative task is atomic: an earlier task that wrote the line has aborted it, and a later task must
+  // not make its sc fail. A later task must not make the sc of a non-speculative task fail either, though it
+  // takes the line from the L1. Untracked memory is shared with all code that works on it (P32).
   bool stands(Addr address) const {
     if (hart_.reservation != address) return false;
     const LineAddr line = line_of(address);

@@ -58,6 +58,7 @@ class Scoreboard {
   }
 
   // Deferred accesses; settle() follows.
+  /// An access has brought the result of `rd`, which is not the sink.
   void bring(unsigned rd, std::uint64_t ready, const AccessParts& parts) {
     ready_[rd] = ready;
     source_[rd] = ResultSource::access;

@@ -22,7 +22,7 @@ class AbortHandlers {
 
   /// Not null; `record`: the line it stands in.
   void add(Task* task, LineAddr record, Cycle now);
-  /// Some have not started.
+  /// At least one handler has not started.
   bool any() const { return waiting_ != 0; }
 
   /// The next one whose record a core may read. Null: there is none.

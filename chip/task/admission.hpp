@@ -1,9 +1,10 @@
-// Who waits for an entry: creates of the tile's cores and refused ones of other tiles for the task queue,
-// creates and held children of committed parents for the send buffer. Espresso, Fig. 6(c); C10, C13, C16.
+// Creates and tasks that wait for an entry. Creates of the tile's cores and refused ones of other tiles wait
+// for the task queue. Creates and held children of committed parents wait for the send buffer. Espresso, Fig.
+// 6(c); C10, C13, C16.
 //
-// Free entries are promised to those that were refused, in order. The last entry of the task queue is for
-// tasks with the GVT's timestamp, and two entries of the send buffer are not for children of speculative
-// tasks, which may stay there until those commit, for which others may have to create.
+// Free entries are promised to the refused ones, in order. The last entry of the task queue is for tasks with
+// the GVT's timestamp. Two entries of the send buffer are closed to children of speculative tasks. Such
+// children may stay there until their parents commit, and that commit may need creates of other tasks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,27 +20,27 @@ class Admission {
  public:
   explicit Admission(TileState& state) : state_(state) {}
 
-  // Who waits.
-  /// For an entry of the task queue.
+  // Waiting creates and tasks.
+  /// Whether creates or tasks wait for an entry of the task queue.
   bool has_waiting() const { return !waiting_.empty(); }
-  /// Likewise, whose parent is committed.
+  /// Likewise, for those with a committed parent.
   bool has_committed_waiting() const {
     for (const Waiting& w : waiting_)
       if (!is_of_uncommitted(w)) return true;
     return false;
   }
-  /// Likewise, who would get one that is free.
+  /// Likewise, for those that would get a free entry.
   bool has_waiting_for_room() const {
     return !waiting_.empty() && (state_.queue.has_uncommitted_share() || has_committed_waiting());
   }
-  /// For an entry of any queue, on a core or in a send buffer.
+  /// Likewise, for an entry of any queue, on a core or in a send buffer.
   bool stalls() const { return !waiting_.empty() || !send_waiting_.empty(); }
   /// The task, created elsewhere, waits for an entry here.
   bool has_refused(const Task& task) const;
 
   // Creates on the core of a slot, whose `destination` is set.
   bool has_room_for(std::uint32_t slot, const TaskDescriptor& task, Cycle now);
-  /// It waits until the core is woken and its slot is granted.
+  /// The create waits until the core is woken and its slot is granted.
   void stall(std::uint32_t slot, const TaskDescriptor& task, Cycle now);
   /// The granted create uses the entry that was promised.
   void redeem(std::uint32_t slot, Cycle now);
@@ -64,7 +65,7 @@ class Admission {
   // After every change that may give room.
   /// Of the task queue.
   void serve_waiting(Cycle now);
-  /// Of the send buffer: held tasks first.
+  /// Serves those that wait for the send buffer: held tasks first.
   void serve_senders(Cycle now) {
     serve_held(now);
     serve_stalled_senders(now);
@@ -90,7 +91,7 @@ class Admission {
   void wait_for_entry(const Waiting& w, Cycle now);
   /// Entries of the send buffer that stay free for others.
   static std::uint32_t send_reserve(const Task& creator) { return creator.attempt != nullptr ? 2 : 0; }
-  /// Somebody waits for an entry of the send buffer from now on.
+  /// A create or a held task waits for an entry of the send buffer from now on.
   void await_send_buffer(Cycle now);
   void send_create(std::uint32_t slot, TaskEvent event, Cycle now);
   void answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now);

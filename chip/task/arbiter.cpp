@@ -119,8 +119,8 @@ void Arbiter::sample(Cycle now) {
     all_empty_ = all_empty_ && reports_[t].empty;
   }
   waits_ = sampled_.tie_breaker == tie_breaker(now, CoreId{0});
-  // What was dispatched in this cycle counts with the cycle's first tie-breaker: only the next round finds
-  // its own, and it may wait for being the earliest.
+  // A task dispatched in this cycle counts with the cycle's first tie-breaker. Only the next round finds its
+  // own, and the task may wait until it is the earliest.
   again_ = again_ || std::any_of(reports_.begin(), reports_.end(), [&](const TileReport& r) {
              return r.is_of_this_cycle(now) && r.earliest.timestamp == sampled_.timestamp;
            });
@@ -135,7 +135,8 @@ void Arbiter::sample(Cycle now) {
   }
 }
 
-// What the round decides to commit, in virtual-time order: the serial order of speculative tasks (C19).
+// Reports the attempts that the round decides to commit, in virtual-time order: the serial order of
+// speculative tasks (C19).
 void Arbiter::show(Cycle now) {
   observer_->on_gvt(sampled_, now);
   decided_.clear();
@@ -200,7 +201,7 @@ void Arbiter::decide(Cycle now) {
   }
 }
 
-// One event serves all tiles that the broadcast reaches in one cycle.
+// A single event serves all tiles that the broadcast reaches in one cycle.
 void Arbiter::arrive(std::size_t first, Cycle now) {
   for (std::size_t i = first; i < arrivals_.size() && at_[arrivals_[i]] == now; ++i) {
     const std::uint32_t t = arrivals_[i];

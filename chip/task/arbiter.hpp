@@ -38,17 +38,18 @@ struct TileReport {
   bool stalls = false;  ///< something waits for room, which a new GVT may give
 
   VirtualTime at(Cycle now) const {
-    // One dispatched later in this cycle, on a core of a lower number, precedes one dispatched in it before.
+    // A task dispatched later in this cycle, on a core of a lower number, precedes one dispatched earlier in
+    // it.
     const std::uint64_t start = tie_breaker(now, CoreId{0});
     return {earliest.timestamp, waits ? start : std::min(earliest.tie_breaker, start)};
   }
-  /// It is of a task that was dispatched in cycle `now`.
+  /// Whether `earliest` is a task that was dispatched in cycle `now`.
   bool is_of_this_cycle(Cycle now) const {
     return !waits && earliest != kMaxVirtualTime && earliest.tie_breaker >= tie_breaker(now, CoreId{0});
   }
 };
 
-/// Who takes part in rounds: a tile's task unit.
+/// A participant in rounds: a tile's task unit.
 class RoundParticipant {
  public:
   virtual ~RoundParticipant() = default;
@@ -74,13 +75,13 @@ class Arbiter final : public EventHandler {
   /// @param config outlives the arbiter, as all else.
   Arbiter(const Config& config, Timeline& timeline, Network& network, TaskHost& host);
 
-  /// One participant a tile, in order of tiles. Before the first region.
+  /// The participants, one a tile, in order of tiles. Before the first region.
   void attach(std::span<RoundParticipant* const> tiles) { tiles_ = tiles; }
-  /// The tile's report may change: from now until the next sample it is asked for anew. Reports of all other
-  /// tiles are kept from the last sample, so that a round costs the host little where little happens.
+  /// The tile's report may change: from now until the next sample it is taken anew. Reports of all other
+  /// tiles are kept from the last sample: a round costs the host little if little happens.
   void touch(TileId tile) { touched_[tile.value] = 1; }
   void observe(TaskObserver* observer) { observer_ = observer; }
-  /// It hears of every GVT found, and says how far MAYSPEC tasks may speculate.
+  /// `trials` receive every GVT found, and decide how far MAYSPEC tasks may speculate.
   void consult(SpeculationTrials& trials) { trials_ = &trials; }
   void register_stats(StatRegistry& registry) const;
 

@@ -42,7 +42,7 @@ class AttemptPool {
   const std::vector<std::unique_ptr<Attempt>>& all() const { return attempts_; }
 
  private:
-  // What a usual attempt's lists need is allocated with it: then all of it lies together in host memory.
+  // The lists of a usual attempt are allocated with it, so that all of it lies together in host memory.
   static std::unique_ptr<Attempt> make() {
     auto attempt = std::make_unique<Attempt>();
     attempt->reads.reserve(8);

@@ -12,9 +12,10 @@ class BlockedChildren {
  public:
   explicit BlockedChildren(TileState& state) : state_(state) {}
 
-  /// They leave the dispatch order; those whose creators have ended come back.
+  /// Takes blocked children out of the dispatch order; those whose creators have ended come back.
   void set_aside();
-  /// They become runnable without a word from their creators' tiles: the unit looks again, some time later.
+  /// Blocked children become runnable without a message from their creators' tiles: the unit looks again,
+  /// some time later.
   void poll(Cycle now);
 
  private:

@@ -31,8 +31,8 @@ class CommitQueue {
   bool full() const { return capacity_ != 0 && size() >= capacity_; }
   const std::vector<Attempt*>& attempts() const { return entries_; }
   const std::vector<VirtualTime>& times() const { return times_; }
-  /// Those before `time`, the last of attempts() first, in `out`. Which these are nobody can predict: no
-  /// branch depends on it.
+  /// Attempts before `time`, the last of attempts() first, in `out`. Branch-free: which ones these are is
+  /// unpredictable.
   std::span<Attempt* const> before(VirtualTime time, std::vector<Attempt*>& out) const {
     out.resize(std::max(out.size(), entries_.size()));
     std::size_t count = 0;

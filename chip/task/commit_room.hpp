@@ -1,5 +1,6 @@
-// Which attempt has a place in a tile's commit queue. Espresso, Sec. V-A; C17. An attempt that precedes one
-// in a full commit queue takes the place of the latest; but not of one whose fate the arbiter is deciding.
+// Places in a tile's commit queue. Espresso, Sec. V-A; C17. An attempt that precedes one in a full commit
+// queue takes the place of the latest. Exception: the latest keeps its place while the arbiter is deciding
+// its fate.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,7 +43,7 @@ class CommitRoom {
     Timestamp timestamp = kMaxVirtualTime.timestamp;
     std::uint32_t tasks = 0;
   };
-  /// Of those that may be aborted: its place in the queue, or the queue's size. Reads attempts only where a
+  /// The place of the latest attempt that may be aborted, or the queue's size. Reads attempts only while a
   /// GVT is being decided on.
   std::size_t latest_index() const;
   /// Null: it precedes none.

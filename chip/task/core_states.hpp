@@ -1,5 +1,5 @@
-// What the cores of a tile do, by slot, as its task unit knows it: the state of each, and of each state the
-// cores in it, a bit a slot. Who looks for an idle core, or for one that will ask, reads no slot.
+// States of a tile's cores, by slot, as its task unit knows them: the state of each core, and a mask of the
+// cores in each state. A search for an idle core, or for one that will ask, needs the masks only.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,7 +42,7 @@ class CoreStates {
     states_[slot] = state;
   }
   std::uint32_t in(CoreState state) const { return in_[index(state)]; }
-  /// Those that have no task, or soon have none: they ask for work by themselves.
+  /// Cores that have no task, or soon have none: they ask for work by themselves.
   std::uint32_t asking() const {
     return in(CoreState::busy) | in(CoreState::idle) | in(CoreState::waking) | in(CoreState::rolling_back);
   }

@@ -1,4 +1,4 @@
-// What a free core may be given, as the task unit finds it.
+// Choices of work for a free core, as the task unit finds them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ struct Choice {
   RunMode mode = RunMode::non_speculative;  ///< of a guest task
 };
 
-/// Of the idle guest tasks whose locales are free, what may run.
+/// Tasks that may run, among the idle guest tasks whose locales are free.
 struct Candidates {
   Choice first;                    ///< the earliest, or the promoted one
   const Task* earliest = nullptr;  ///< that has a timestamp

@@ -15,7 +15,7 @@ enum class SpeculationReach : std::uint8_t { free, limited, none };
 
 enum class RunMode : std::uint8_t { none, non_speculative, speculative };
 
-/// What a tile knows of the rest of the chip.
+/// The state of the rest of the chip, as a tile knows it.
 struct TileView {
   VirtualTime gvt{};           ///< as last broadcast to the tile
   bool is_stopped = false;     ///< a promotion is being served: no non-speculative task starts
@@ -43,10 +43,10 @@ class DispatchRule {
   virtual RunMode may_run(const Task& task, const TileView& view) const = 0;
 };
 
-/// C10 where nothing speculates: parents are always non-speculative and no promotion is ever served, so a
-/// task may run if it has no timestamp or that of the earliest active task. MAYSPEC runs as NONSPEC. A SPEC
-/// task runs alone from its beginning, as a promoted one does (C18): it may wait for what a suspended one
-/// holds, a mutex, and nobody else goes on before it ends.
+/// C10 without speculation: parents are always non-speculative and no promotion is ever served, so a task may
+/// run if it has no timestamp or that of the earliest active task. MAYSPEC runs as NONSPEC. A SPEC task runs
+/// alone from its beginning, as a promoted one does (C18): it may wait for a mutex that a suspended task
+/// holds, and no other task goes on before it ends.
 class NonSpeculativeRule final : public DispatchRule {
  public:
   RunMode may_run(const Task& task, const TileView& view) const override {

@@ -13,7 +13,7 @@
 namespace rubato::chip {
 namespace {
 
-/// Of a waiting task: the argument that says for what (docs/isa.md).
+/// The argument of a waiting task that says for what it waits (docs/isa.md).
 constexpr unsigned kWaitsFor = 2;
 constexpr std::size_t kMostLines = 16;
 
@@ -94,9 +94,10 @@ BlockedTasks GroupWaits::kept() const {
   return in_order(waiting);
 }
 
-// What could commit next: the earliest timestamp's tasks, and those without. Children of uncommitted parents
-// commit after these, and so do later timestamps. Of the earliest timestamp each task must have looked at its
-// group after the last change, in vain: it was created again by one that itself was created after that.
+// Candidates to commit next: the tasks of the earliest timestamp, and tasks without one. Children of
+// uncommitted parents and tasks of later timestamps commit after these. Each candidate of the earliest
+// timestamp must have looked at its group in vain after the last change. Proof of that: its creator was
+// itself created after the change.
 std::optional<BlockedTasks> GroupWaits::look(const TaskPool& pool) {
   waits_ = 0;
   patience_ *= 2;

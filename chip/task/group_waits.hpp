@@ -1,11 +1,11 @@
-// Which tasks wait for a TaskGroup, and whether any of them can still go on. A TaskGroup is software, but its
-// waiting tasks end by `task.finish waits` and are created again by `task.create again` (docs/isa.md). So
-// between the two the program keeps them (tasks without a timestamp), or a task creates itself again before
-// it ends as waiting, to look again later (tasks with a timestamp, which keep later ones from running).
+// Tasks that wait for a TaskGroup, and whether any of them can still proceed. A TaskGroup is software, but
+// its waiting tasks end by `task.finish waits` and are created again by `task.create again` (docs/isa.md). In
+// between, the program keeps them (tasks without a timestamp). A task with a timestamp, which keeps later
+// ones from running, instead creates itself again before it ends as waiting, to look again later.
 //
-// Nothing can proceed if each task that could be the next to commit has looked at its group since the last
-// change, in vain. What they look at changes only by other tasks, of which none is left. A task that is not
-// known to have looked since then may be running, however slowly: no amount of time says anything.
+// No task can proceed if each task that could commit next has looked at its group, in vain, since the last
+// change. The groups change only by other tasks, and none of these is left. A task that is not known to have
+// looked since then may still be running, however slowly: a time limit proves nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 

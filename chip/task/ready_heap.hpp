@@ -84,10 +84,10 @@ class ReadyHeap {
     }
     entries_[place] = entry;
   }
-  /// Of those from `first` on that there are. All four are there at nearly every node, whose places then say
-  /// all.
+  /// The earliest of the existing children from `first` on. Nearly every node has all four, and their places
+  /// are then known in advance.
   std::size_t earliest_child(std::size_t first, std::size_t size) const {
-    // Computed, for nobody can guess it.
+    // Branch-free select: the comparison is unpredictable.
     const auto earlier = [this](std::size_t a, std::size_t b) {
       return a ^ ((a ^ b) & (std::size_t{0} - static_cast<std::size_t>(entries_[b].before(entries_[a]))));
     };

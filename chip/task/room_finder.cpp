@@ -7,7 +7,7 @@
 
 namespace rubato::chip {
 
-// Of attempts that could be spilled if they were idle, and that are not what the GVT waits for.
+// Considers attempts that could be spilled if they were idle, and that the GVT does not wait for.
 Attempt* RoomFinder::latest_spillable() const {
   Attempt* latest = nullptr;
   const VirtualTime gvt = state_.gvt();
@@ -29,7 +29,7 @@ Attempt* RoomFinder::latest_spillable() const {
   return latest;
 }
 
-// Of those that could go on only with an entry they wait for: the core does nothing for them.
+// Considers attempts that need an entry to go on, and wait for it: their cores do nothing for them.
 Attempt* RoomFinder::latest_waiting() const {
   Attempt* latest = nullptr;
   for (std::uint32_t rest = state_.waiting_for_entry(); rest != 0; rest &= rest - 1) {
@@ -188,8 +188,8 @@ Obstacle RoomFinder::at_core(const Candidates& candidates) const {
   return {};
 }
 
-// What the attempt waits for may be what the earlier task does. Each time an earlier task starts, so this
-// ends.
+// The attempt may wait for an effect of the earlier task. An earlier task starts each time, so the aborts
+// end.
 Obstacle RoomFinder::at_worker(const Candidates& candidates) const {
   if (has_core()) return {};
   Attempt* latest = nullptr;

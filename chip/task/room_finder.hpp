@@ -1,5 +1,6 @@
-// Which attempt makes room for whom: whose gives its core, its locale or its entry to an earlier task, or to
-// what others may be waiting for. Espresso, Sec. V-A; C9, C13, C17. It only looks; the task unit aborts.
+// Choice of the attempt that makes room: it gives its core, its locale or its entry to an earlier task, or to
+// a task that others may be waiting for. Espresso, Sec. V-A; C9, C13, C17. This class only finds the attempt;
+// the task unit aborts it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,14 +18,14 @@
 
 namespace rubato::chip {
 
-/// Whom an earlier task wants to be aborted.
+/// The attempt that an earlier task wants to be aborted.
 struct Obstacle {
   Attempt* attempt = nullptr;
   AbortCause cause{};
   const Task* by = nullptr;  ///< null: not one task, but room for any
 };
 
-/// What an attempt that may never end keeps others from.
+/// The resource that an attempt which may never end keeps from others.
 enum class ScarceResource : std::uint8_t { core, locale };
 
 class RoomFinder {
@@ -38,7 +39,7 @@ class RoomFinder {
         suspensions_(suspensions),
         rollbacks_(rollbacks) {}
 
-  /// One is free, or soon will be, for a guest task.
+  /// At least one core is free, or soon will be, for a guest task.
   bool has_core() const { return (state_.states.asking() & suspensions_.may_run_guest()) != 0; }
   /// Something waits for an entry of the queue, spilled tasks or abort handlers to be read, or a promoted one
   /// to start.
@@ -53,7 +54,8 @@ class RoomFinder {
     return !has_unmet_requests() && !suspensions_.any() &&
            state_.queue.idle(Lane::timestamped) == state_.queue.guests();
   }
-  /// Of a plain tile that has a task with a free locale, or not: false if find() would find nothing.
+  /// For a plain tile; `has_free`: it has a task with a free locale. @returns false if find() would find
+  /// nothing.
   bool may_have_obstacle(bool has_free) const {
     for (std::uint32_t rest = state_.queue.waited_slots(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
@@ -76,21 +78,22 @@ class RoomFinder {
 
   /// Without an attempt: none must go.
   Obstacle find(const Candidates& candidates) const;
-  /// Where nothing proceeds: the latest attempt that waits in a call, if the tile has no worker for an
-  /// earlier task, or for a handler.
+  /// The latest attempt that waits in a call, if nothing proceeds and the tile has no worker for an earlier
+  /// task, or for a handler.
   Obstacle at_worker(const Candidates& candidates) const;
-  /// Of the attempts that could be spilled if they were idle, and that are not what the GVT waits for.
+  /// The latest of the attempts that could be spilled if they were idle, and that the GVT does not wait for.
   Attempt* latest_spillable() const;
 
   // Patience with attempts that may never end.
   /// A core asks for work.
   void count_ask() { ++asks_; }
-  /// Where such an attempt keeps something waiting, an event will ask how it stands.
+  /// If an attempt that may never end blocks a waiting task, schedules an event that looks again.
   void start_patience(const Candidates& candidates, Cycle now) {
     start_patience(ScarceResource::core, candidates, now);
     start_patience(ScarceResource::locale, candidates, now);
   }
-  /// That event. @returns an obstacle that was there all the time, or one without an attempt.
+  /// The event of start_patience(). @returns an obstacle that was there all the time, or one without an
+  /// attempt.
   Obstacle end_patience(ScarceResource resource, const Candidates& candidates);
 
  private:

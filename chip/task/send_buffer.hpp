@@ -1,7 +1,7 @@
 // The tile's send buffer: tasks created here for other tiles, held until the destination's task unit
 // acknowledges them. Their timestamps count in the tile's minimum until then, so no GVT round misses a task
-// that is in a message (C16). Espresso, Fig. 6. Acknowledgements that nobody waits for are no events: their
-// entries are freed when somebody looks.
+// that is in a message (C16). Espresso, Fig. 6. An acknowledgement that no create waits for is no event: its
+// entry is freed at the next look at the buffer.
 // SPDX-License-Identifier: MIT
 #pragma once
 

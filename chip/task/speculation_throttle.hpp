@@ -32,7 +32,7 @@ class SpeculationThrottle {
   virtual bool admits(const TaskDescriptor& task, Timestamp distance) const = 0;
   /// An attempt of it met another task in memory, or had used data of one that did.
   virtual void aborted(const TaskDescriptor& task, Timestamp distance) = 0;
-  /// It committed, speculative or not.
+  /// The task committed, speculative or not.
   virtual void committed(const TaskDescriptor& task) = 0;
 };
 

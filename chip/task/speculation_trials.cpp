@@ -97,8 +97,8 @@ void SpeculationTrials::end_trial(double rate, Cycle now) {
   is_waiting_ = best_ == SpeculationReach::none;
 }
 
-// What commits while few attempts are aborted, such as a tree of tasks that create others, says nothing of
-// what follows.
+// Epochs with few aborts, such as a tree of tasks that create others, predict nothing about later ones, so
+// their rate is not learned.
 void SpeculationTrials::end_epoch(double rate, Cycle now) {
   const bool is_wasteful = best_ == SpeculationReach::none || 2 * aborts_ >= kWaste * commits_;
   const bool may_try = !is_after_trial_ && is_wasteful;

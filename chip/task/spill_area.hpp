@@ -1,7 +1,7 @@
-// Where a tile's spilled tasks are (C13): batches of descriptors in untracked memory, packed (a task of one
-// argument with a timestamp and a locale takes half a line), and an overflow list of refill tasks for which
-// the task queue has no entry: a binary heap of 16 B elements. Contents live in the simulator; this file says
-// which lines the hardware touches.
+// Memory layout of a tile's spilled tasks (C13). Batches of descriptors lie in untracked memory, packed: a
+// task of one argument with a timestamp and a locale takes half a line. Refill tasks without an entry of the
+// task queue are in an overflow list, a binary heap of 16 B elements. Contents live in the simulator; this
+// file says which lines the hardware touches.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace rubato::chip {
 
-/// Of a descriptor in a batch: words for the function, whose upper bits hold the type and which of the
-/// following are there, the timestamp, the locale and each argument. At most a line.
+/// The size of a descriptor in a batch: words for the function, the timestamp, the locale and each argument.
+/// The upper bits of the function's word hold the type and which of the others are present. At most a line.
 constexpr std::uint32_t spilled_bytes(const TaskDescriptor& d) {
   return 8 * (1u + (d.has_timestamp ? 1 : 0) + (d.has_locale ? 1 : 0) + d.argument_count);
 }

@@ -49,9 +49,9 @@ bool Spiller::keeps_only(const Task& only) const {
   const bool is_earlier_spilled =
       lacks_entry_for_untimed() || (!refills_.empty() && refills_.back()->order < only.order);
   if (only.is_read_back && !admission_.has_committed_waiting() && !is_earlier_spilled) return true;
-  // It stays, too, if it may be what the GVT waits for, read back a moment ago, and can have a core: one
-  // that is free or that a speculative task would give, and not its locale's holder alone, which may need
-  // room.
+  // The task stays, too, if three conditions hold: the GVT may wait for it, it was just read back, and it can
+  // have a core. That core is free, or a speculative task would give it; it is not only the core of its
+  // locale's holder, which may need room.
   if (!is_earliest(only) ||
       (state_.context.arbiter != nullptr && !state_.context.arbiter->gvt_waits_at(state_.tile)))
     return false;
@@ -96,7 +96,7 @@ void Spiller::start_spill() {
   const std::uint32_t count =
       std::min(state_.context.config.task.spill_batch, std::max(1u, state_.queue.spillable(lane) - 1));
   state_.queue.take_latest(lane, count, spill_.tasks);
-  // That one waits for its turn still.
+  // The task without a timestamp, read back but not yet run, still waits for its turn.
   if (count == 1 && spill_.tasks.front()->is_read_back && !spill_.tasks.front()->descriptor.has_timestamp)
     starts_since_untimed_ = kStartsPerRefill;
   spill_.active = true;
@@ -240,7 +240,8 @@ void Spiller::settle_overflow(std::vector<LineAddr>& lines) {
   }
 }
 
-// They go to the end of the chain: the number of the first, to the last line of the one before.
+// The batches join the end of the chain: the number of the first is written to the last line of the batch
+// before it.
 void Spiller::chain_untimed(std::uint32_t first, std::uint32_t last, std::vector<LineAddr>& lines) {
   if (untimed_refill_ == nullptr) {
     untimed_refill_ = make_refill(first);
@@ -333,7 +334,7 @@ bool Spiller::may_read_next(const Task& refill) const {
   return state_.queue.used() + 1 < threshold_;
 }
 
-// Of refills that run already.
+// The number of tasks in refills that run already.
 std::uint32_t Spiller::being_refilled() const {
   std::uint32_t tasks = 0;
   for (const Refill& reading : reading_)
@@ -351,8 +352,8 @@ bool Spiller::may_start_refill(const Task& refill) const {
 }
 
 void Spiller::start_refill(Task* refill, std::uint32_t slot) {
-  // One that has waited for its turn: else what it reads may be what is spilled, while the other cores start
-  // others.
+  // The refill has waited for its turn, so guest tasks get the next turns. Otherwise the tasks it reads might
+  // be spilled again while the other cores start other refills.
   if (refill == untimed_refill_ || starts_since_timed_ >= kStartsPerTimedRefill) guest_turns_ = state_.cores;
   if (refill != untimed_refill_) {
     RUBATO_CHECK(refills_.back() == refill, "a refill that is not next starts");

@@ -34,13 +34,13 @@ class Spiller {
   /// Tasks without an entry, of one lane, in ascending order: batches behind one refill task (C4).
   void add(const std::vector<Task*>& tasks);
 
-  // What is in memory, or on its way there or back.
+  // Tasks in memory, or on the way there or back.
   std::uint64_t spilled_tasks() const { return area_.tasks(); }
   /// Refill tasks that have no entry of the task queue wait.
   bool has_outside_queue() const { return !area_.overflow_empty() || untimed_refill_ != nullptr; }
   /// Spilled tasks want to be read.
   bool has_refills() const { return !refills_.empty() || untimed_refill_ != nullptr; }
-  /// Of all spilled tasks without a timestamp, idle or running; null: there are none.
+  /// The refill of all spilled tasks without a timestamp, idle or running; null: there are none.
   const Task* untimed_refill() const { return untimed_refill_; }
   /// Calls visit(const Task*) for what stands for spilled tasks; of each kind the earliest, or null.
   template <class Visit>
@@ -52,7 +52,7 @@ class Spiller {
     visit(area_.overflow_top());
   }
 
-  /// Some of them are of the GVT's timestamp, or have none.
+  /// At least one spilled task has the GVT's timestamp, or none.
   bool has_earliest_spilled() const;
 
   // Spills.
@@ -85,7 +85,7 @@ class Spiller {
   /// As step_spill(). @param is_read a task was read: it is idle here.
   Cycle step_refill(CoreId core, Cycle now, bool& is_read);
 
-  // Whose turn it is.
+  // Turns of guest tasks and of refills.
   /// Enough guest tasks have started since the last refill: spilled tasks that could come later do now.
   bool is_untimed_due() const { return starts_since_untimed_ >= kStartsPerRefill; }
   bool is_timed_due() const { return starts_since_timed_ >= kStartsPerTimedRefill; }

@@ -15,7 +15,7 @@ class StoppedAttempts {
 
   /// The attempt is over: its task will run again, and not speculatively.
   void end(Attempt* attempt, Cycle now);
-  /// Those whose tasks need not be alone are over. `view`: called for each, see TileView.
+  /// Ends attempts whose tasks need not be alone. `view`: called for each, see TileView.
   template <class View>
   void end_needless(View view, Cycle now) {
     while (Attempt* const attempt = find_needless(view)) {
@@ -34,8 +34,8 @@ class StoppedAttempts {
   void report_quiet(bool has_suspended, Cycle now);
 
  private:
-  /// Of a MAYSPEC task that by now runs as a NONSPEC one would (C11): it need not be alone, nor wait for
-  /// others of its timestamp, which perhaps wait for it in system calls.
+  /// An attempt of a MAYSPEC task that by now runs as a NONSPEC one would (C11). The task need not be alone,
+  /// nor wait for others of its timestamp. Those others may be waiting for it in system calls.
   template <class View>
   Attempt* find_needless(View view) const {
     Attempt* found = nullptr;

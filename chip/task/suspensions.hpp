@@ -75,9 +75,11 @@ class Suspensions {
   /// Precondition: the run is suspended. It may go on.
   void resume(std::uint64_t run);
   bool has_resumable() const { return !resumable_.empty(); }
-  /// Of the tasks that may go on, one that must, or the earliest attempt. Null: doomed runs at most.
+  /// The task that must go on, if there is one among those that may, or else the earliest attempt. Null:
+  /// doomed runs at most.
   const Task* most_urgent() const;
-  /// One that runs alone waits in a system call: no other may run, unless it is the next.
+  /// A task that runs alone waits in a system call: no other task may run, unless that task is the next to go
+  /// on.
   bool is_closed() const {
     return atomic_ != nullptr && (resumable_.empty() || runs_[resumable_.front()].task != atomic_);
   }
@@ -89,7 +91,7 @@ class Suspensions {
   // SPEC tasks where nothing speculates.
   /// What such a task, which runs alone, must take into account.
   bool keeps_spec_waiting() const { return any() && !may_spec_start_; }
-  /// They start all the same, since nothing else can proceed: until none is suspended. False: they did
+  /// SPEC tasks start all the same, since nothing else can proceed: until none is suspended. False: they did
   /// before.
   bool let_spec_start();
   /// A guest task starts; `waits`: a SPEC task waits until none is suspended.

@@ -1,4 +1,4 @@
-// What all task units share: task_context.hpp.
+// The common state of all task units: task_context.hpp.
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_context.hpp"
 

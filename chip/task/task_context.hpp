@@ -1,4 +1,5 @@
-// What all task units of a chip share, and the events that they schedule for themselves and each other.
+// The common state of all task units of a chip, and the events that they schedule for themselves and each
+// other.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,10 +43,10 @@ enum class TaskEvent : std::uint32_t {
   borrowed_step,     ///< next step of a spill on a stalled core of the tile
   rollback_step,     ///< next step of a rollback; slot: the attempt's number
   reconsider,        ///< an attempt may have to make room for an earlier task, or an idle core has work
-  patience_ends,     ///< with an attempt that keeps somebody from a core or a locale; slot: a Need
+  patience_ends,     ///< with an attempt that blocks a core or a locale; slot: a Need
 };
 
-/// What all task units of a chip share.
+/// The common state of all task units of a chip.
 struct TaskContext {
   const Config& config;
   Timeline& timeline;
@@ -62,7 +63,7 @@ struct TaskContext {
   Promotion* promotion = nullptr;             ///< with `speculation`
   SpeculationTrials* trials = nullptr;        ///< with `speculation`, where MAYSPEC tasks may be throttled
   std::optional<TaskType> mayspec_type{};     ///< what MAYSPEC tasks are run as, if not as themselves
-  /// What a task of type `type` is run as. Observers are told of the task as the program created it.
+  /// The type as which a task of type `type` is run. Observers see the task as the program created it.
   TaskType runs_as(TaskType type) const {
     return type == TaskType::mayspec && mayspec_type ? *mayspec_type : type;
   }
@@ -77,7 +78,7 @@ struct TaskContext {
   std::uint64_t next_id = 1;
   TaskFault fault = TaskFault::none;
   CapsuleFault capsule_fault = CapsuleFault::none;
-  /// Of a core that begins a doomed run.
+  /// The state of a core that begins a doomed run.
   CoreState doomed_state() const {
     return capsule_fault == CapsuleFault::doom_frees_core ? CoreState::idle : CoreState::doomed;
   }

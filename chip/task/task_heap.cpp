@@ -71,7 +71,7 @@ void TaskHeap::remove(Task* task) {
     task->holder_->pop();
     return;
   }
-  // What was below the task takes its place: it is not earlier than the task, hence not than its parent.
+  // The heap below the task takes its place: it is not earlier than the task, hence not than its parent.
   Task* previous = task->heap_previous_;
   Task* next = task->heap_next_;
   Task* below = combine(task->heap_child_);

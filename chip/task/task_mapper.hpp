@@ -1,4 +1,4 @@
-// Which tile a new task goes to. Chooses only: queues, time and messages belong to the task unit.
+// Choice of the tile for a new task, and only the choice: queues, time and messages belong to the task unit.
 // Espresso, Sec. V-A "Locality-aware execution"; rule C9.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -15,7 +15,8 @@ TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
 
 std::uint32_t TaskQueue::holder_of(const Task& task, Locale locale) const {
   if (ignores_locales_) return kNobody;
-  // Which core has it, if any, cannot be predicted: all are compared. Suspended tasks are few.
+  // Branch-free over the cores: the one that holds the locale, if any, is unpredictable. Suspended tasks are
+  // few.
   std::uint32_t same = 0;
   for (std::uint32_t slot = 0; slot < kMaxCoresPerTile; ++slot)
     same |= (locales_[slot] == locale ? 1U : 0U) << slot;

@@ -29,10 +29,11 @@ inline constexpr std::uint32_t kMaxCoresPerTile = 8;
 inline constexpr std::uint32_t kMaxSpareWorkers = 16;
 /// Tasks of a tile that may be suspended: they hold their workers.
 inline constexpr std::uint32_t kMaxSuspended = kMaxCoresPerTile + kMaxSpareWorkers;
-/// Who may hold locales: the cores' tasks, by slot, and behind them the suspended ones.
+/// Possible holders of locales: the cores' tasks, by slot, and behind them the suspended ones.
 inline constexpr std::uint32_t kMaxHolders = kMaxCoresPerTile + kMaxSuspended;
 
-/// It is its entries, and the order of the tasks that have them: what asks for one mostly asks for the other.
+/// The task queue: its entries, and the order of their tasks. It inherits the entries, because a user of one
+/// mostly needs the other.
 class TaskQueue : public QueueEntries {
  public:
   TaskQueue(std::uint32_t capacity, double uncommitted_share);
@@ -49,7 +50,7 @@ class TaskQueue : public QueueEntries {
   /// Idle tasks that may be written to memory.
   std::uint32_t spillable() const { return guests() - uncommitted_idle_; }
   std::uint32_t spillable(Lane lane) const { return idle(lane) - uncommitted_idle_of_[index(lane)]; }
-  /// One of them; there is one.
+  /// A spillable task; there is one.
   const Task* a_spillable() const;
   /// Puts an idle MAYSPEC task, which may not speculate yet, into the lane of NONSPEC ones, where it hides
   /// none that may.
@@ -76,10 +77,10 @@ class TaskQueue : public QueueEntries {
     if (!is_known(lane)) find_earliest_free(lane);
     return earliest_free_[index(lane)];
   }
-  /// Of what earliest_free(lane) has just returned, which is not null.
+  /// The order of the task that earliest_free(lane) has just returned, which is not null.
   Timestamp earliest_free_order(Lane lane) const { return ready_[index(lane)].front().order; }
-  /// What earliest_free() of the untimestamped lane returned may not run yet for a reason of its own: it no
-  /// longer hides those behind it, until recall().
+  /// Sets aside a task that earliest_free() of the untimestamped lane returned and that may not run yet for a
+  /// reason of its own. It no longer hides those behind it, until recall().
   void set_aside(Task* task);
   void recall() {
     if (aside_.empty()) return;
@@ -150,7 +151,7 @@ class TaskQueue : public QueueEntries {
   std::vector<Task*> held_;  // a task's index is its place
   std::array<ReadyHeap, kLanes> ready_;
   TaskHeap aside_;
-  // What earliest_free() returned last, by lane, and (a bit a lane) whether nothing has changed since.
+  // The last result of earliest_free(), by lane, and (a bit a lane) whether it still holds.
   std::array<Task*, kLanes> earliest_free_{};
   std::uint32_t is_known_ = 0;
   std::uint32_t busy_ = 0;    // bit of each slot whose task has a locale: no other slot has waiters

@@ -247,7 +247,8 @@ void TaskUnit::resume(std::uint64_t run, Cycle now) {
   evaluate(now);
 }
 
-// They may be waiting for it, or for what it hides or has kept from starting.
+// Suspended tasks may be waiting for an attempt to go, for tasks that it hides, or for tasks that it has kept
+// from starting.
 bool TaskUnit::go_on_beside_suspended(Cycle now) {
   if (context_.speculation != nullptr) {
     if (!suspensions_.has_attempt()) return false;

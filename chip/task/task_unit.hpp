@@ -56,7 +56,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void doom(CoreId core, AbortCause cause, Cycle now);
   /// Makes tasks of them, the last one first; `core` registered them.
   void run_handlers(std::span<const Handler> handlers, CoreId core, Cycle now);
-  /// Of a doomed run.
+  /// Runs a handler of a doomed run.
   void run_late_handler(const Handler& handler, CoreId core, Cycle now) {
     ++state_.counts.handlers_registered;
     run_handlers({&handler, 1}, core, now);
@@ -89,7 +89,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void on_grant(Task* task, Cycle now) override;
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
 
-  // Of an abort being carried out (abort_cascade.hpp), memory restored already.
+  // Steps of an abort in progress (abort_cascade.hpp); memory is restored already.
   /// Stops the attempt and starts to restore its stores in time; then its task is idle again or discarded.
   void abort(Attempt* attempt, const AbortReason& reason, Cycle now);
   /// A child without attempt goes with its aborted parent, which has forgotten it.
@@ -174,12 +174,12 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   /// `task`, idle, may not run.
   TaskWait wait_of(const Task& task, const TileView& view) const;
 
-  // Who makes room for whom (task_unit_room.cpp).
+  // Attempts that make room for others (task_unit_room.cpp).
   void reconsider(Cycle now);
   void end_stalls_of_earliest(Cycle now);
   void give_way(const Obstacle& obstacle, Cycle now);
 
-  // What most events read stands first, see EventHandler::kFirstUsed.
+  // Members that most events read stand first, see EventHandler::kFirstUsed.
   TaskContext& context_;
   TileState state_;
   Suspensions suspensions_{state_};

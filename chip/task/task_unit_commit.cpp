@@ -87,7 +87,7 @@ void TaskUnit::count_commit(const Task& task) {
   const auto blocked = context_.waits.look(context_.pool);
   if (!blocked) return;
   if (!blocked->has_suspended) return context_.host.no_progress(blocked->sentence(), blocked->details());
-  // These go on when time has passed, or when others wake them, of whom none is left.
+  // Suspended tasks go on when time has passed, or when other tasks wake them; no such task is left.
   const bool goes_on = std::any_of(tiles_.begin(), tiles_.end(),
                                    [](const auto& t) { return t->suspensions_.has_resumable(); });
   if (!goes_on && !context_.host.awaits_time()) context_.host.no_progress({}, {});
@@ -103,7 +103,7 @@ void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
       release_held(child, now);
     } else if (child->state == TaskState::in_flight) {
       child->uncommitted_parent = nullptr;
-      // Where it was refused as a child of an uncommitted parent it may now have an entry.
+      // A child that was refused because its parent was uncommitted may have an entry now.
       TaskUnit& unit = *tiles_[child->destination.value];
       if (unit.admission_.has_refused(*child))
         unit.state_.reconsider_later(state_.send_word(child->destination, now));

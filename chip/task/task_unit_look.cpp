@@ -1,5 +1,4 @@
-// What a tile's tasks wait for at one instant, for ParallelismProfile. It reads what is there and changes
-// nothing.
+// Snapshot of the reasons for which a tile's tasks wait, for ParallelismProfile. It reads only.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
-// What the task unit tells others: the arbiter, where the tile stands; and people, its statistics, and what
-// its tasks wait for when nothing proceeds (C3). For people it writes functions as addresses in hexadecimal,
-// which whoever knows the symbols replaces by names.
+// Reports of the task unit. The arbiter gets the tile's position. Users get statistics, and the reasons for
+// which tasks wait when nothing proceeds (C3). These reports write functions as hexadecimal addresses; a
+// reader with symbols replaces them by names.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ TileReport TaskUnit::report(Cycle now) {
   TileReport result;
   result.empty = is_empty();
   result.stalls = admission_.stalls();
-  // Of one timestamp, running tasks precede waiting ones, whose tie-breakers are still to come.
+  // At equal timestamps running tasks precede waiting ones, whose tie-breakers are still to come.
   const auto include_active = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
   const auto include_running = [&](const Task* task) {
     if (task != nullptr && (task->descriptor.has_timestamp || task->attempt != nullptr || task->is_promoted))

@@ -30,7 +30,8 @@ void settle_aborted(TaskContext& context, Attempt& attempt, const AbortReason& r
   attempt.cycles.parts = {};
 }
 
-/// Of aborts for want of room, or with the parent, how far ahead a task was is not the cause.
+/// Whether an abort teaches the throttle. Aborts for want of room, or with the parent, do not: the task's
+/// distance did not cause them.
 bool teaches_throttle(const Task& task, AbortCause cause) {
   const bool met_others =
       cause == AbortCause::conflict || cause == AbortCause::dependence || cause == AbortCause::forwarding;
@@ -133,7 +134,7 @@ void TaskUnit::on_stop(Cycle now) {
 void TaskUnit::on_resume(Cycle now) {
   state_.touch();
   state_.is_stopped = false;
-  // One may have become the earliest meanwhile, or need not speculate any more.
+  // An attempt may have become the earliest meanwhile, or need not speculate any more.
   if (state_.has_stalled_attempt() || state_.commit_queue.has_exceptioned()) state_.reconsider_later(now);
   evaluate(now);
   if (is_empty()) context_.arbiter->arm(now);

@@ -142,7 +142,7 @@ void TaskUnits::begin_region(Cycle now, std::uint32_t spare_workers) {
   is_accounting_ = true;
   ++regions_;
   for (auto& unit : units_) unit->begin_region(now, spare_workers);
-  // One chain of batches a tile and lane, in the order in which its tasks will be wanted.
+  // A chain of batches for each tile and lane, in the order in which its tasks will be needed.
   std::vector<std::vector<Task*>> chains(units_.size() * kLanes);
   for (const TaskDescriptor& descriptor : initial_) {
     Task* task = context_.make_task(descriptor, 0);
@@ -194,7 +194,7 @@ CreateOutcome TaskUnits::create(CoreId core, const TaskDescriptor& task, Cycle n
   if (creator == nullptr || refuses(task) ||
       (task.has_timestamp &&
        (!creator->descriptor.has_timestamp || task.timestamp < creator->descriptor.timestamp))) {
-    // What a speculative task does wrong may be mispeculation: it finds out when it runs again (C8).
+    // An error of a speculative task may be misspeculation: the task meets it again when it runs again (C8).
     if (creator == nullptr || creator->attempt == nullptr) error = error_of(creator, task);
     return CreateOutcome::exception;
   }

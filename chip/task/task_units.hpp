@@ -35,7 +35,7 @@ class TaskUnits final : public TaskSystem {
   explicit TaskUnits(const Params& params);
 
   void register_stats(StatRegistry& registry) const;
-  /// Null: nobody. Before the first region.
+  /// `observer` may be null. Call this before the first region.
   void observe(TaskObserver* observer);
 
   /// @throws UsageError for a SPEC task if nothing speculates.
@@ -78,13 +78,14 @@ class TaskUnits final : public TaskSystem {
     account_until(now);
     is_accounting_ = false;
   }
-  /// Whom conflict detection tells.
+  /// Injects a fault, so that tests see its effect.
   void inject(TaskFault fault) {
     context_.fault = fault;
     if (fault == TaskFault::ignore_locales)
       for (const auto& unit : units_) unit->ignore_locales();
   }
   void inject(CapsuleFault fault) { context_.capsule_fault = fault; }
+  /// Conflict detection reports to this.
   AbortCascade* aborts() { return cascade_.get(); }
 
   /// As last broadcast; the lowest tile's on a one-core chip.

@@ -6,7 +6,7 @@ namespace rubato::chip {
 
 namespace {
 
-/// Of a queue with `entries` a core; 0: unlimited.
+/// The capacity of a queue with `entries` a core; 0: unlimited.
 std::uint32_t capacity(const Config& config, std::uint32_t entries) {
   return config.task.unlimited_queues ? 0 : entries * config.chip.cores_per_tile;
 }

@@ -1,5 +1,6 @@
-// What a tile's task unit has of hardware: the slots of its cores, its queues and the GVT as it knows it. The
-// parts of the task unit share it, each with a protocol over it and state of its own; none calls another.
+// The hardware state of a tile's task unit: the slots of its cores, its queues and the GVT as it knows it.
+// The parts of the task unit share this state. Each part has a protocol over it and state of its own; no part
+// calls another.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace rubato::chip {
 
-/// What a core does for its task unit, and with what.
+/// The activity of a core for its task unit, and its operands.
 struct CoreSlot {
   Task* task = nullptr;
   TileId mapped{};                   ///< where the task being created belongs
@@ -55,7 +56,7 @@ struct TileState {
   VirtualTime gvt() const { return context.arbiter != nullptr ? context.arbiter->gvt_at(tile) : own_gvt; }
   bool is_earliest(bool has_timestamp, Timestamp t) const { return has_timestamp && t <= gvt().timestamp; }
   bool is_earliest(const Attempt& attempt) const { return attempt.virtual_time == gvt(); }
-  /// Of a task without a timestamp, if it is dispatched now.
+  /// The timestamp of a task without one, if it is dispatched now.
   Timestamp speculative_timestamp(const Task& task) const {
     return std::max(task.order, context.arbiter->sampled().timestamp);
   }
@@ -122,8 +123,9 @@ struct TileState {
       if (slots[static_cast<std::uint32_t>(std::countr_zero(rest))].task->attempt != nullptr) return true;
     return false;
   }
-  /// Whose core an earlier task gets: the latest attempt that is not in a capsule, where its core would go on
-  /// with that (P41). Where all are, the latest of all, and no other before that core is free. Null: none.
+  /// The attempt that yields its core to an earlier task: the latest one outside a capsule, for in a capsule
+  /// the core would go on with it (P41). If all are in capsules, the latest of all, and no other before that
+  /// core is free. Null: none.
   Attempt* latest_to_yield() const;
   bool has_idle_untimed() const {
     return queue.idle(Lane::untimestamped) + queue.idle(Lane::untimestamped_nonspec) != 0;
@@ -153,7 +155,7 @@ struct TileState {
         std::min(queue.throttled(), static_cast<std::uint32_t>(std::popcount(states.in(CoreState::idle))));
   }
 
-  // What most events read stands first, see EventHandler::kFirstUsed; so it does in the queue.
+  // Members that most events read stand first, see EventHandler::kFirstUsed; the same holds in the queue.
   TaskContext& context;
   EventHandler& unit;
   TileId tile;

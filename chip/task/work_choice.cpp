@@ -110,20 +110,21 @@ Choice WorkChoice::choose_beside_refills(const Choice& guest) const {
   // be waiting for them (a TaskGroup's `after`), creating itself, or being read back, again and again.
   if (spiller_.is_untimed_due() && may_read(untimed)) return {Choice::refill, untimed};
   if (guest.task != nullptr) {
-    // Whose turn it is gets an entry before another guest has its locale, or creates what takes the last one.
+    // A refill without a timestamp whose turn it is gets an entry first. Otherwise another guest might take
+    // the locale of its tasks, or create a task that takes the last entry.
     if (spiller_.is_untimed_due() && spiller_.lacks_entry_for_untimed()) {
       if (spiller_.can_spill()) return {Choice::spill};
       if (state_.context.speculation != nullptr && room_.latest_spillable() != nullptr)
         return {};  // it gives way
     }
-    // They are not overtaken by later ones that could only speculate.
+    // Spilled tasks are not overtaken by later ones that could only speculate.
     if (next != nullptr &&
         (next->order < guest.task->order || (spiller_.is_timed_due() && next->before(*guest.task))) &&
         may_read(next))
       return {Choice::refill, next};
     return guest;
   }
-  // What may run at once comes before what perhaps may not, unless the GVT waits for that.
+  // Tasks that may run at once come before those that perhaps may not, unless the GVT waits for the latter.
   if (next != nullptr && state_.is_earliest(true, next->descriptor.timestamp) && may_read(next))
     return {Choice::refill, next};
   if (may_read(untimed)) return {Choice::refill, untimed};
