@@ -30,7 +30,7 @@ class BlockHeap {
   static constexpr std::uint64_t kSpanBytes = std::uint64_t{64} << 10;
   static constexpr std::uint64_t kLargestSmall = kLargestSmallBlock;
 
-  /// A block's memory reads as zero if it is fresh: nobody has had it before.
+  /// A block's memory reads as zero if it is fresh: it has never been allocated before.
   struct Block {
     Addr address = 0;  ///< 0: the guest's address space is full
     bool is_fresh = false;
@@ -49,7 +49,7 @@ class BlockHeap {
   enum class State : std::uint8_t { none, in_use, free };
   /// `none`: no block that was ever handed out starts there.
   State state(Addr address) const;
-  /// Of a block: the bytes its user may touch.
+  /// The bytes of a block that its user may touch.
   std::uint64_t size(Addr address) const;
 
   /// The size that a request is rounded up to.
@@ -78,7 +78,7 @@ class BlockHeap {
   Block take_large(std::uint32_t pool, std::uint64_t bytes, std::uint64_t alignment);
   /// Maps a range; 0 if there is none.
   Addr map(std::uint64_t bytes, std::uint64_t alignment);
-  /// Where the state of the block at `address` is kept; null if no block was ever there.
+  /// The state of the block at `address`; null if no block was ever there.
   State* find(Addr address);
   const State* find(Addr address) const { return const_cast<BlockHeap*>(this)->find(address); }
 

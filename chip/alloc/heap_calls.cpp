@@ -106,7 +106,7 @@ HeapCalls::HeapCalls(const Process& process, AddressSpace& memory, std::uint32_t
     entries_.emplace(*address, static_cast<std::int32_t>(function));
     moves_data |= function == Function::calloc || function == Function::realloc;
   }
-  // Where the plain name only chooses one of several (an ifunc), the generic one is meant.
+  // If the plain name only selects an implementation (an ifunc), the generic one is used.
   const auto memset = find_function(symbols, {"__memset_generic", "memset"});
   const auto memcpy = find_function(symbols, {"__memcpy_generic", "memcpy"});
   if (moves_data && (!memset || !memcpy))

@@ -43,7 +43,7 @@ IdealAllocator::FreeOutcome IdealAllocator::free(const Caller& caller, Addr addr
   if (const auto pending = pending_.find(address); pending != pending_.end()) {
     if (!abort_later_free(caller, pending->second)) return FreeOutcome::freed_before;
     RUBATO_CHECK(!pending_.contains(address), "an aborted attempt's free was not undone");
-    // The abort may have gone on to whoever allocated the block.
+    // The abort may have gone on to the attempt that allocated the block.
     if (heap_.state(address) != State::in_use) return FreeOutcome::freed_before;
   }
   if (caller.attempt != nullptr) {

@@ -27,7 +27,7 @@ class IdealAllocator {
   /// Speculative tasks allocate at most this much a call: more might be mispeculation (as Sec. IV-D).
   static constexpr std::uint64_t kMostSpeculative = std::uint64_t{16} << 20;
 
-  /// Whose call it is.
+  /// The caller of an allocator function.
   struct Caller {
     CoreId core{};               ///< whose pool serves it
     int thread = 0;              ///< tid
@@ -43,7 +43,7 @@ class IdealAllocator {
   /// Pools lie in free ranges of [lowest, limit) of `memory`, which outlives the allocator.
   IdealAllocator(AddressSpace& memory, std::uint32_t cores, Addr lowest, Addr limit)
       : heap_(memory, cores, lowest, limit) {}
-  /// Who aborts attempts. Before anything speculates.
+  /// `handler` aborts attempts. Before anything speculates.
   void attach(Aborter& handler) { handler_ = &handler; }
 
   /// Each call of a thread starts with this: lets go of the block that its last realloc moved away from.
@@ -66,7 +66,7 @@ class IdealAllocator {
   void on_abort(const Attempt& attempt);
 
  private:
-  /// What an attempt did, in order.
+  /// The calls of an attempt, in order.
   struct Record {
     std::vector<Addr> allocated, freed;
     Addr moved = 0;  ///< the last of `freed`, if its contents may still be copied

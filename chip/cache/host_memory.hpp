@@ -14,9 +14,9 @@ namespace rubato::chip {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// What the program allocates from now on lies on huge pages, as far as the host has them: what cores and
-/// tiles know is spread over thousands of small ones otherwise. Before anything large is allocated; a hint,
-/// where the C library knows how.
+/// Puts all later allocations of the program on huge pages, as far as the host has them; otherwise the state
+/// of cores and tiles is spread over thousands of small pages. Call it before anything large is allocated. It
+/// is a hint, and does nothing if the C library has no way to do it.
 void put_heap_on_huge_pages();
 
 /// Gives out blocks aligned to huge pages and asks the host to use them.
@@ -33,7 +33,7 @@ class HugePageResource final : public std::pmr::memory_resource {
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
-/// What is allocated from it lies together, in order, and is freed with it.
+/// An arena: allocations from it lie together, in order, and are freed with it.
 class HostArena {
  public:
   /// `bytes`: about what will be allocated; more is possible.

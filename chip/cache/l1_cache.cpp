@@ -39,7 +39,7 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
   if (observer_ != nullptr) {
     observer_->on_hit(slot, line, write);
   } else {
-    // The filter lets a store pass only where the array would, and where nobody has to hear of it.
+    // The filter passes a store only if the array would, and if the store needs no recording.
     const bool may_write =
         state_at(slot) == LineState::modified && is_marked(slot, true) &&
         (recorder_ == nullptr || use.recorded == (task_ << 1 | 1) || is_unchecked(use.mark));

@@ -50,7 +50,7 @@ class L1Recorder {
   virtual void on_first_use(LineAddr line, bool write) = 0;
 };
 
-/// What an L1's array does beside hits and misses (K77), told by who makes it do so; not while warming.
+/// Work of an L1's array other than hits and misses (K77), counted where it is caused; not while warming.
 struct L1Moves {
   std::uint64_t uncounted = 0;   ///< accesses that it served and that are no hits, such as spills
   std::uint64_t fills = 0;       ///< lines written into it
@@ -106,7 +106,7 @@ class L1Cache {
   void mark_private(LineAddr line) { mark_unchecked(line, kPrivate); }
   /// The same of untracked memory, which may be used with rights only (P30).
   void mark_untracked(LineAddr line) { mark_unchecked(line, kUntracked); }
-  /// What was either may be something else: its marks are gone.
+  /// Private and untracked lines may be something else from now on: removes their marks.
   void forget_untracked();
   /// Whether untracked memory may be used: not by speculative code outside capsules.
   void set_rights(bool has_rights) {
@@ -118,7 +118,7 @@ class L1Cache {
   void begin_task(L1Recorder* recorder);
   /// The running task need not be recorded any longer; its marks stay those of a speculative one.
   void stop_recording() { recorder_ = nullptr; }
-  /// What hit() would return. Changes nothing.
+  /// The result that hit() would return. Changes nothing.
   bool covers(LineAddr line, bool write) const { return covers_at(find(line), write); }
   /// The same of the line in `slot`, which may be kNoSlot.
   bool covers_at(std::uint32_t slot, bool write) const {
@@ -131,7 +131,7 @@ class L1Cache {
   /// outside of the L1 knows them with the program's number.
   void set_program(std::uint32_t program) { program_ = program; }
   LineAddr outer(LineAddr own) const { return line_of_program(program_, own); }
-  /// Of another program's line: one that no L1 holds.
+  /// For another program's line, the result is a line that no L1 holds.
   LineAddr inner(LineAddr outer) const { return line_of_program(program_, outer); }
 
   static constexpr std::uint32_t kNoSlot = ~0U;
@@ -167,7 +167,7 @@ class L1Cache {
     if (set != victim_set_ || hits_ + uses_ != victim_at_) find_victim(set);
     return {line_at(victim_), state_at(victim_), victim_};
   }
-  /// Of the set in which `line` is or will be.
+  /// The first slot of the set in which `line` is or will be.
   std::uint32_t first_slot(LineAddr line) const { return set_of(line); }
   /// Asks the host for what find() and fill() of a line read, whose first_slot() this is.
   void prefetch(std::uint32_t first_slot) const {
@@ -219,7 +219,7 @@ class L1Cache {
   static constexpr Mark kFirstEpoch = 2;  // epochs before it would look like those
   static constexpr Mark kLastEpoch = 0x7fff;
   static constexpr LineAddr kNoLine{~std::uint64_t{0}};  // lines are addresses >> 6: no line looks like this
-  /// Of a slot, four to a host cache line.
+  /// The use of a slot's line; four of them fit into a host cache line.
   struct Use {
     std::uint64_t stamp = 0;
     std::uint32_t recorded = 0;  ///< the last task that used it << 1 | wrote it

@@ -15,7 +15,7 @@ constexpr std::string_view name_of(LineState s) {
   return names[static_cast<unsigned>(s)];
 }
 
-/// True if the holder may write without asking anybody: no other copy exists.
+/// True if the holder may write without a request: no other copy exists.
 constexpr bool is_writable(LineState s) { return s >= LineState::exclusive; }
 
 }  // namespace rubato::chip

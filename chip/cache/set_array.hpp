@@ -76,7 +76,7 @@ class SetArray {
   /// The first slot of the set that `line` belongs to; the set's slots follow.
   std::uint32_t first_slot(LineAddr line) const { return place_of(line).base; }
   std::uint32_t slots_of_set() const { return 1U << shift_; }
-  /// Where `line`, which is not here, goes: an empty slot or that of the set's least recently used line.
+  /// The slot for `line`, which is not here: an empty one or that of the set's least recently used line.
   std::uint32_t victim(LineAddr line) const {
     const std::uint32_t base = place_of(line).base;
     return base + order_.least_recent(base >> shift_);

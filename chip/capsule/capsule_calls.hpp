@@ -27,7 +27,7 @@ class CapsuleCalls {
     std::uint64_t doomed_calls = 0, doomed_cycles = 0;  ///< those of the calls that were, and what was left
   };
 
-  /// It has ended, or waits, at `now`.
+  /// Counts a call that has ended, or waits, at `now`.
   void add(const OpenCapsuleCall& call, Cycle now) {
     for (Count* count : {&all_, &by_stub_[call.stub]}) {
       if (!call.is_counted) ++(call.is_doomed ? count->doomed_calls : count->calls);

@@ -1,4 +1,4 @@
-// Where a core keeps the abort handlers of its capsule calls (P44): records of one line each, in simulated
+// Memory of a core for the abort handlers of its capsule calls (P44): records of one line each, in simulated
 // memory that no guest reaches. A record is in use from the registration of a handler until its attempt has
 // committed, or the handler has been read to be run. Those given back last are used first: they are likely to
 // be in the L1.

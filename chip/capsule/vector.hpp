@@ -21,10 +21,10 @@ class CapsuleVector {
   bool is_set() const { return end_ != 0; }
   Addr begin() const { return begin_; }
   std::uint64_t bytes() const { return end_ - begin_; }
-  /// What `capsule.vector` does. @returns the sentence of the program's error, empty if there is none.
+  /// Executes `capsule.vector`. @returns the sentence of the program's error, empty if there is none.
   std::string set(Addr begin, std::uint64_t bytes);
 
-  /// Where the entry at `a7` leads; 0: it is none.
+  /// The code address of the entry at `a7`; 0: it is no entry.
   Addr target(Addr a7) const {
     if (a7 % 8 != 0 || a7 - begin_ >= end_ - begin_) return 0;
     const auto distance = memory_.load<std::uint64_t>(a7);

@@ -38,7 +38,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// What a suffix multiplies by for a key of `unit`, or nothing if the key knows no such suffix.
+/// The factor of a suffix for a key of `unit`, or nothing if the key knows no such suffix.
 std::optional<double> scale_of(std::string_view suffix, std::string_view unit) {
   struct Scale {
     std::string_view unit, suffix;

@@ -48,7 +48,7 @@ struct CacheSection {
 struct CoherenceSection {
   std::string protocol = "mesi";
   bool check = false;  ///< versions, single writer, directory agreement at every access (C21)
-  // Of sparse, mosaic and flask (K55, K56):
+  // Keys of sparse, mosaic and flask (K55, K56):
   double capacity = 1.0;                  ///< entries / lines of the L2s
   std::uint32_t ways = 8;                 ///< of the storage for entries
   std::uint32_t directory_ways = 4;       ///< flask: of them; the others are the filter's sub-tables
@@ -113,7 +113,7 @@ struct ArbiterSection {
   bool delay = true;           ///< false: rounds take no time and no traffic
 };
 
-/// What it takes to move bits (K77): no cycles, and no result but energy depends on it.
+/// The energy to move bits (K77). No cycle count, and no result but energy, depends on it.
 struct EnergySection {
   double sram_pj = 3.4;
   double flit_hop_pj = 100;

@@ -59,7 +59,7 @@ void check_cache(const char* name, const CacheSection& cache) {
   }
 }
 
-/// What holds their lines as tags of 32 bits (SetArray) needs sets for the rest of an address.
+/// Checks the number of sets: SetArray keeps tags of 32 bits, so the sets must tell the rest of an address.
 void check_sets(const char* name, const CacheSection& cache) {
   constexpr std::uint64_t kFewest = 4;
   if (cache.size / kLineBytes / cache.ways < kFewest) {

@@ -15,7 +15,7 @@
 
 namespace rubato::chip {
 
-/// What a key can hold.
+/// The value of a key.
 using Value = std::variant<bool, std::uint64_t, double, std::string>;
 
 /// A pointer to a key's member; its type is the key's type.
@@ -69,7 +69,7 @@ void assign_text(Config& config, const Key& key, std::string_view text, std::str
 /// A whole number as people write it: "1000", "1e6"; nothing if the text is none below 2^53.
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
-/// One `--set KEY=VALUE`. @throws UsageError.
+/// Applies a `--set KEY=VALUE`. @throws UsageError.
 void apply_override(Config& config, std::string_view key_equals_value);
 
 /// Reads a TOML file over `config`: tables are sections. A run.toml is accepted too: its table [config] is

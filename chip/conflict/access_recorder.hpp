@@ -1,4 +1,4 @@
-// Who keeps the read and write sets of running speculative tasks, as a core's pipeline sees it. Implemented
+// The recorder of running speculative tasks' read and write sets, as a core's pipeline sees it. Implemented
 // by the conflict detector. C14, C15.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -94,7 +94,7 @@ void ConflictDetector::drop_writes(Attempt& attempt) {
   for (const Probe& p : attempt.writes) {
     tile.sets.add(p, attempt.slot, false);
     attempt.reads.push_back(p);
-    // Where the tile was remembered as a writer only, it must stay remembered as a reader.
+    // If the tile was remembered as a writer only, it must stay remembered as a reader.
     if ((sticky_.bits(p.line).writers & groups_.bit(attempt.tile)) != 0)
       sticky_.add(p.line, {.readers = groups_.bit(attempt.tile)});
   }
@@ -275,7 +275,8 @@ void ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckResult& re
 
   counters.conflicts += victims_.size();
   count_false_positives(s);
-  // Victims roll back at the same time, each on its core; those that only read the line delay nobody.
+  // Victims roll back at the same time, each on its core. The access waits only for those that wrote the
+  // line.
   Latency rollback = 0;
   for (const Attempt* v : victims_)
     if (has_line(v->writes, line)) rollback = std::max(rollback, v->undo.size() * kRollbackCyclesPerStore);

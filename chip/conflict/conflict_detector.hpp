@@ -96,7 +96,7 @@ class ConflictDetector final : public ConflictScheme {
     std::uint32_t words = 1;  // of masks, up to the last one that a live attempt needs
     Counters counters;
   };
-  /// Who asks, and what the asked tiles answer.
+  /// The requester of a check, and the answers of the asked tiles.
   struct Survey {
     Attempt* self;  // null: non-speculative
     TileId tile;    // the requester's
@@ -105,7 +105,7 @@ class ConflictDetector final : public ConflictScheme {
     bool writable;  // a load whose canary must cover writes
     bool is_fate_pending = false, has_earlier_writer = false, is_alone = true;
     VirtualTime canary{};
-    // Of the tile asked last: whether anybody, the requester included, has read or written the line.
+    // Whether any attempt of the tile asked last, the requester included, has read or written the line.
     bool read_here = false, written_here = false;
   };
 

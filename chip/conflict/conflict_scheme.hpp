@@ -24,7 +24,7 @@ class ConflictScheme : public ConflictCheck, public AccessRecorder, public Specu
   /// Before the first begin(). `possible_holders`: the directory's superset of the tiles that hold a line
   /// (MemoryHierarchy::possible_holders).
   virtual void attach(Aborter& handler, std::function<std::uint64_t(LineAddr)> possible_holders) = 0;
-  /// Of the non-speculative tasks.
+  /// The reservations of the non-speculative tasks.
   virtual Reservations& reservations() = 0;
   /// Appends the live attempts that wrote a line in [first, last], or (readers) read one, by tile and slot:
   /// exactly those, for a system call.

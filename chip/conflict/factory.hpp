@@ -1,4 +1,4 @@
-// Which conflict scheme a chip has.
+// Creation of the conflict scheme that a chip is configured with.
 // SPDX-License-Identifier: MIT
 #pragma once
 

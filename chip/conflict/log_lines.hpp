@@ -26,7 +26,7 @@ class LogLines {
       free_.pop_back();
     }
   }
-  /// Gives back the lines of a log that nobody needs any longer, and empties `lines`.
+  /// Gives back the lines of a log that is not needed any longer, and empties `lines`.
   void give_back(std::vector<LineAddr>& lines) {
     if (lines.empty()) return;
     RUBATO_CHECK(lines.front().value >= base_.value && lines.front().value < end_.value,

@@ -22,7 +22,7 @@ class Reservations {
     end(core);
     standing_.push_back({core, line});
   }
-  /// Of a core that need not have one.
+  /// Ends the reservation of a core, if it has one.
   void end(CoreId core) {
     if (!standing_.empty()) std::erase_if(standing_, [&](const Reservation& r) { return r.core == core; });
   }
@@ -36,7 +36,7 @@ class Reservations {
     if (!standing_.empty())
       std::erase_if(standing_, [&](const Reservation& r) { return r.line == line && r.core != by; });
   }
-  /// What a speculative task wrote is there for good.
+  /// The writes of a speculative task are permanent now.
   void on_commit(std::span<const Probe> written) {
     if (!standing_.empty())
       std::erase_if(standing_, [&](const Reservation& r) { return has_line(written, r.line); });

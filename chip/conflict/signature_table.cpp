@@ -1,4 +1,4 @@
-// What of the signature tables is off the usual path, and stays out of it: exact sets and growth.
+// Rare paths of the signature tables, kept out of the usual one: exact sets and growth.
 // SPDX-License-Identifier: MIT
 #include "chip/conflict/signature_table.hpp"
 

@@ -111,7 +111,7 @@ class ExactTable {
   LineTable lines_;
 };
 
-/// One tile's table of either kind.
+/// A tile's table of either kind.
 class SignatureTable {
  public:
   /// `h3`: of Bloom filters; null: exact sets. `slots` >= 1.
@@ -131,7 +131,7 @@ class SignatureTable {
     on_table([&](auto& t) { t.remove(p, slot, write); });
   }
   /// The slots whose sets have the line, of the first 64 * `words`, behind which all columns are empty. out:
-  /// `words` of readers (none unless `reads`), then of writers. False: nobody, and out is undefined.
+  /// `words` of readers (none unless `reads`), then of writers. False: no slot has it, and out is undefined.
   bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
     if (const auto* bloom = std::get_if<BloomTable>(&table_)) return bloom->match(p, reads, words, out);
     return std::get_if<ExactTable>(&table_)->match(p, reads, words, out);

@@ -1,6 +1,6 @@
-// Which tiles have uncommitted accessors of a line that the coherence directory no longer tells: bits as
-// SharerGroups', set when a tile loses the line, cleared when a check finds that the tile has none. They lie
-// beside the line's directory entry; when the line leaves the LLC they move to the home's overflow table and
+// Tiles with uncommitted accessors of a line that the coherence directory no longer names. Bits are as in
+// SharerGroups: set when a tile loses the line, cleared when a check finds that the tile has none. They lie
+// beside the line's directory entry. When the line leaves the LLC they move to the home's overflow table and
 // stay there until the line is back (C15). Espresso, Sec. V-A "Scalable speculation".
 // SPDX-License-Identifier: MIT
 #pragma once

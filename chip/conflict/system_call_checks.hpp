@@ -34,9 +34,9 @@ class SystemCallChecks final : public UserMemory::Observer, public AddressSpace:
   /// Before anything speculates. Outlives its use.
   void attach(Aborter& handler) { handler_ = &handler; }
 
-  /// What follows is done for a call of `core`'s task, or for a call that ends late, until end().
-  /// @param conflicts not of a call that reaches no memory of attempts (Process::syscall_at_once): nobody is
-  /// aborted, and so not its caller in the middle of it.
+  /// Begins a call of `core`'s task, or a call that ends late: all checks until end() are made for it.
+  /// @param conflicts not of a call that reaches no memory of attempts (Process::syscall_at_once): no attempt
+  /// is aborted, so its caller is not aborted in the middle of it.
   void begin(CoreId core, Cycle now, bool conflicts = true) {
     core_ = core;
     now_ = now;

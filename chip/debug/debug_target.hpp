@@ -1,4 +1,4 @@
-// What a debugger sees of the simulated machine while it stands still.
+// The simulated machine at a standstill, as a debugger sees it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ namespace rubato::chip {
 class DebugTarget {
  public:
   virtual ~DebugTarget() = default;
-  /// Of threads that have not exited.
+  /// The threads that have not exited.
   virtual std::vector<int> threads() const = 0;
   /// Null: there is no such thread.
   virtual const HartState* registers(int tid) const = 0;

@@ -18,13 +18,13 @@ namespace rubato::chip {
 
 class GdbServer {
  public:
-  /// What the debugger wants after a stop.
+  /// The debugger's request after a stop.
   enum class Wish : std::uint8_t { go_on, detach, end };
 
   /// Listens on this port of the loopback interface (0: any free one, see port()). @throws UsageError if it
   /// cannot.
   explicit GdbServer(std::uint16_t port);
-  /// Of a debugger that is connected already: `socket` is closed in the end.
+  /// A server for a debugger that is connected already: `socket` is closed in the end.
   static std::unique_ptr<GdbServer> connected(int socket);
   ~GdbServer();
   GdbServer(const GdbServer&) = delete;

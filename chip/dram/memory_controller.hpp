@@ -1,6 +1,6 @@
-// One port to DRAM at the chip's edge: fixed latency, limited bandwidth (chip.md section 1, C20).
-// A line holds the controller for 64 / bytes_per_cycle cycles; fractions are carried from line to line, so
-// the mean is exact. Lines are interleaved over the controllers by a hash of their address.
+// A port to DRAM at the chip's edge: fixed latency, limited bandwidth (chip.md section 1, C20). A line holds
+// the controller for 64 / bytes_per_cycle cycles; fractions are carried from line to line, so the mean is
+// exact. Lines are interleaved over the controllers by a hash of their address.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@ class MemoryController {
     ++reads_;
     return book(now) + latency_ + (perturb_ == 0 ? 0 : rng_.below(std::uint64_t{perturb_} + 1));
   }
-  /// A line is written; nobody waits for it.
+  /// Writes a line; no core waits for it.
   void write(Cycle now) {
     ++writes_;
     book(now);

@@ -61,7 +61,7 @@ Block* BlockCache::decode_block(Addr pc) {
     at += insn.length;
     return insn.ends_block();
   };
-  // What the guest could execute here: one instruction, or the fault of fetching its first or second half.
+  // The instruction that the guest could execute here, or the fault of fetching its first or second half.
   const auto fetch = [&]() -> Insn {
     if ((at & 1) != 0 || !fetchable(at)) return pseudo(Op::fetch_fault, 0);
     std::uint32_t word = memory_.load<std::uint16_t>(at);

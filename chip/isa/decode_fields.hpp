@@ -1,4 +1,4 @@
-// What both halves of the decoder share: bit fields and constructors of decoded instructions. Register
+// Common code of the decoder's two halves: bit fields and constructors of decoded instructions. Register
 // arguments are the encoded numbers 0..31; the constructors turn them into uniform ones.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -18,7 +18,7 @@ struct HartState {
   std::uint32_t capsule_depth = 0;    ///< of nested capsule calls (P21)
   std::array<std::uint64_t, 32> x{};  ///< x[0] is kept 0
   std::array<std::uint64_t, 32> f{};  ///< raw bits; floats NaN-boxed
-  std::uint64_t sink = 0;             ///< takes results that nobody sees (isa::Insn::kSink); means nothing
+  std::uint64_t sink = 0;  ///< takes results that no instruction reads (isa::Insn::kSink); means nothing
 
   /// x, f and sink as one array, indexed by the uniform register numbers of isa::Insn.
   std::uint64_t* registers() { return reinterpret_cast<std::uint64_t*>(&x); }
@@ -31,7 +31,7 @@ static_assert(offsetof(HartState, f) == offsetof(HartState, x) + 256 &&
 namespace reg {
 inline constexpr unsigned ra = 1, sp = 2, gp = 3, tp = 4, a0 = 10, a1 = 11, a2 = 12, a3 = 13, a4 = 14,
                           a5 = 15, a6 = 16, a7 = 17;
-/// What a function leaves as it was, but for sp: gp, tp and s0 to s11.
+/// Callee-saved registers but sp: gp, tp and s0 to s11.
 inline constexpr unsigned kept[] = {gp, tp, 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
 }
 

@@ -20,7 +20,7 @@ inline constexpr unsigned kOpCount = 0
 #undef RUBATO_INSN
     ;
 
-/// What a timing model distinguishes.
+/// Classes of instructions that a timing model distinguishes.
 enum class InsnClass : std::uint8_t {
   int_alu,
   int_mul,
@@ -44,9 +44,9 @@ enum class InsnClass : std::uint8_t {
 };
 inline constexpr unsigned kInsnClassCount = static_cast<unsigned>(InsnClass::pseudo) + 1;
 
-/// One decoded instruction. Registers have uniform numbers: 0..31 integer, 32..63 floating point. An operand
-/// that the instruction does not have reads register 0 (x0, always ready); a result that nobody sees (none,
-/// or x0) goes to kSink. So a scoreboard is one array of 65 entries and needs no flags: ready =
+/// A decoded instruction. Registers have uniform numbers: 0..31 integer, 32..63 floating point. An operand
+/// that the instruction does not have reads register 0 (x0, always ready); a result that no instruction reads
+/// (none, or x0) goes to kSink. So a scoreboard is one array of 65 entries and needs no flags: ready =
 /// max(ready[rs1], ready[rs2], ready[rs3]); ready[rd] = ready + latency.
 struct Insn {
   static constexpr std::uint8_t kSink = 64;

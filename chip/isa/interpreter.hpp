@@ -29,7 +29,7 @@ class CounterSource {
 
 enum class StopReason : std::uint8_t {
   budget,     ///< the budget is used up (by at most one block more)
-  ecall,      ///< pc is at the ecall, which counts as executed; whoever performs the call advances pc
+  ecall,      ///< pc is at the ecall, which counts as executed; the code that performs the call advances pc
   fence_i,    ///< pc is at the fence.i, which counts as executed: flush the blocks, advance pc by 4
   task,       ///< pc is at the task instruction `insn`, which does not count yet
   fault,      ///< pc is at the faulting instruction, which does not count
@@ -58,7 +58,7 @@ class Interpreter {
   Interpreter(AddressSpace& memory, BlockCache& blocks, CounterSource& counters)
       : memory_(memory), blocks_(blocks), counters_(counters) {}
 
-  /// From the next run() on; null: nobody, at no cost. Outlives its use.
+  /// From the next run() on; null: no observer, at no cost. Outlives its use.
   void observe(AccessObserver* observer) { observer_ = observer; }
 
   /// Runs `hart` from its pc until something of StopReason happens. fcsr is complete when it returns.

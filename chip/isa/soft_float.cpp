@@ -128,7 +128,7 @@ Number sum(const Number& a, const Number& b, unsigned rm, std::uint32_t& flags) 
   if (b.kind == Kind::zero) return a;
   const Number& large = a.exponent >= b.exponent ? a : b;
   const Number& small = a.exponent >= b.exponent ? b : a;
-  // One bit of headroom for the carry. At most 106 bits of m are significant, so the bits jammed away lie far
+  // Headroom of a bit, for the carry. At most 106 bits of m are significant, so the bits jammed away lie far
   // below the rounding position even after a cancellation (which can only be long if nothing was jammed).
   const u128 m = large.m >> 1, other = shift_right_jam(small.m >> 1, large.exponent - small.exponent);
   if (large.negative == small.negative) return normalized(large.negative, large.exponent + 1, m + other);

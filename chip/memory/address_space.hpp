@@ -57,7 +57,7 @@ class AddressSpace {
   void track_all() { kept_ = static_cast<std::uint8_t>(~Page::kUntracked); }
   bool tracks_all() const { return (kept_ & Page::kUntracked) == 0; }
 
-  /// Null: nobody. Outlives its use.
+  /// Null: no observer. Outlives its use.
   void observe(Observer* observer) { observer_ = observer; }
 
   /// Attributes of the page of `a`; 0 outside the address space.
@@ -110,7 +110,7 @@ class AddressSpace {
   /// data are marked too, so ask is_in_worker_stack() where the mark is seen.
   void mark_worker_stack(Addr low, Addr high, bool is_worker_stack);
   bool is_in_worker_stack(Addr a) const;
-  /// Ranges unmapped or changed since the last call: whoever caches lines of them drops those.
+  /// Ranges unmapped or changed since the last call: a cache of their lines drops those.
   std::vector<std::pair<Addr, Addr>> take_changes() { return std::exchange(changes_, {}); }
   bool has_changes() const { return !changes_.empty(); }
   /// True if every (or no) page of the range is mapped.
@@ -130,7 +130,7 @@ class AddressSpace {
   /// The guest wrote code and says so (riscv_flush_icache): counts as a change of executable ranges.
   void code_changed() { ++code_generation_; }
 
-  /// From now on `observer` sees what the kernel does with memory; null: nobody. Outlives its use.
+  /// From now on `observer` sees the kernel's accesses and mappings; null: no observer. Outlives its use.
   void watch_kernel(KernelObserver* observer) { kernel_observer_ = observer; }
   /// The kernel read, or wrote, a buffer of the guest.
   void note_kernel_read(Addr a, std::uint64_t bytes) const {

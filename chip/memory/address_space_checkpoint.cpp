@@ -20,8 +20,8 @@ namespace {
 
 constexpr Addr kEnd = ~Addr{0};
 
-/// Which pages the host has memory for, here or swapped out; all others are zero. Reading those would make
-/// the host map them, and a reserve can be gigabytes. Where the host does not say, every page is read.
+/// Pages that the host has memory for, here or swapped out; all others are zero. A read of those would make
+/// the host map them, and a reserve can be gigabytes. If the host does not say, every page is read.
 class TouchedPages {
  public:
   explicit TouchedPages(const AddressSpace& memory)

@@ -1,4 +1,4 @@
-// What can go wrong inside a guest program, with what a person needs to find it: pc, address, cause.
+// Faults of guest programs, with the facts a user needs to find the cause: pc, address, kind.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -41,7 +41,7 @@ class MappedFile {
   std::string path_;
 };
 
-/// What a range of guest memory shows: bytes of a file from `offset` on.
+/// The contents of a range of guest memory: bytes of a file from `offset` on.
 struct FileView {
   std::shared_ptr<const MappedFile> file;  ///< null: shared memory without a file
   std::uint64_t offset = 0;                ///< of the range's first byte
@@ -60,7 +60,7 @@ class FileViews {
 
   bool empty() const { return ranges_.empty(); }
   void add(Range range);
-  /// Those in [begin, end), cut to it.
+  /// Ranges in [begin, end), cut to it.
   std::vector<Range> in(Addr begin, Addr end) const;
   /// Likewise, and forgets them.
   std::vector<Range> take(Addr begin, Addr end);

@@ -35,7 +35,7 @@ class RunLength {
   }
   constexpr std::uint32_t length() const { return length_; }
 
-  /// Where runs begin that lie within the word: none if this is longer than kLongest.
+  /// Bits at which runs begin that lie within the word: none if this is longer than kLongest.
   constexpr std::uint64_t begins(std::uint64_t free) const {
     for (const std::uint8_t move : moves_) free &= free >> move;
     return free;

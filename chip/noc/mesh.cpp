@@ -33,8 +33,7 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   return travel<true>(from, to, small_[message.bytes], now);
 }
 
-// Both legs in one loop, and its turn without a branch: nobody knows where the next message goes, least of
-// all the host.
+// Both legs in one loop, and a branch-free turn: the next message's way is unpredictable for the host.
 template <bool contention>
 inline Cycle Mesh::travel(TileId from, TileId to, const RunLength& run, Cycle now) {
   const std::uint32_t flits = run.length(), straight = params_.straight, turn = params_.turn - straight;
@@ -48,7 +47,7 @@ inline Cycle Mesh::travel(TileId from, TileId to, const RunLength& run, Cycle no
   std::uint32_t before_turn = (static_cast<std::uint32_t>(dx) ^ west) - west;
   std::uint32_t hops = before_turn + ((static_cast<std::uint32_t>(dy) ^ north) - north);
 
-  // What is added where it turns: from the link behind the last one across.
+  // Increments at the turn: from the link behind the last one across.
   const std::uint32_t jump = down - across - static_cast<std::uint32_t>(dx),
                       step_turn = step_down - step_across;
   std::uint32_t turns = before_turn == 0 ? ~0U : 0;  // all ones

@@ -22,11 +22,11 @@ class Network {
  public:
   virtual ~Network() = default;
   virtual Cycle send(TileId from, TileId to, Message message, Cycle now) = 0;
-  /// One message to every tile of `to`: routers copy it where ways part, so each link carries it once, and
-  /// its bytes count once (K25). Fills arrivals[t] for those t; @returns the links that carry it.
+  /// A message to every tile of `to`: routers copy it where ways part, so each link carries it once, and its
+  /// bytes count once (K25). Fills arrivals[t] for those t; @returns the links that carry it.
   virtual std::uint32_t multicast(TileId from, const TileSet& to, Message message, Cycle now,
                                   std::span<Cycle> arrivals) {
-    // Where nothing is known of ways: a message each.
+    // A network that does not know its links sends a message to each tile.
     std::uint32_t messages = 0;
     to.for_each([&](TileId t) { arrivals[t.value] = send(from, t, message, now), ++messages; });
     return messages;

@@ -1,5 +1,5 @@
-// What one attempt of a task did, as far as a serial replay must be told or must come to the same (C19); and
-// how far its replay has come. Kept from dispatch to abort or to the end of its replay.
+// The record of an attempt: the actions that its serial replay must be given or must reproduce (C19), and the
+// progress of that replay. Kept from dispatch to abort or to the end of its replay.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace rubato::chip {
 
-/// One thing that a task did. What the members mean depends on the kind; others are 0.
+/// An action of a task. The meaning of the members depends on the kind; others are 0.
 struct TaskAction {
   enum class Kind : std::uint8_t {
     load,               ///< address, bytes, value
@@ -81,13 +81,13 @@ struct AttemptRecord {
   std::size_t waited = 0;               ///< so many before the last system call in which it waited
   std::uint64_t suspensions_seen = 0;   ///< of all that there were, when it last used untracked memory
 
-  // Of the replay.
+  // State of the replay.
   bool has_begun = false, has_ended = false;
   HartState hart{};
   std::size_t next = 0;             ///< action
   std::size_t next_precedence = 0;  ///< to be heeded
-  /// Which bytes of its core's stack it has written, by distance from the stack's end; and, while another
-  /// task of that core may be replayed, what they hold.
+  /// Bytes of its core's stack that it has written, by distance from the stack's end; and their contents
+  /// while another task of that core may be replayed.
   std::vector<bool> stack_written;
   std::vector<std::byte> stack_saved;
 };

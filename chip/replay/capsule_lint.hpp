@@ -34,7 +34,7 @@ namespace rubato::chip {
 
 class CapsuleLint final : public InstructionObserver {
  public:
-  /// What a core runs now: how deep in capsules, and its own stack.
+  /// The position of a core: its depth in capsules, and its own stack.
   struct Place {
     std::uint32_t depth;
     Addr stack_low, stack_high;

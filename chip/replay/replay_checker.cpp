@@ -365,7 +365,7 @@ void ReplayChecker::leave_kernel() {
 
 void ReplayChecker::enter_heap(std::uint64_t id, const HartState& hart) {
   enter_kernel(id);
-  memory_.watch_kernel(this);  // whoever it is for: pools grow for all
+  memory_.watch_kernel(this);  // for any task: pools grow for all
   in_heap_ = true;
   heap_function_ = hart.pc;
   heap_call_ = {};
@@ -448,7 +448,7 @@ void ReplayChecker::on_kernel_read(Addr a, std::uint64_t bytes) {
   add_kernel({.kind = Kind::kernel_read, .address = a}, bytes_at(a, bytes));
 }
 void ReplayChecker::on_kernel_write(Addr a, std::uint64_t bytes) {
-  // A capsule's own stack is the attempt's: a doomed run's is nobody's.
+  // The stack of a capsule belongs to its attempt; that of a doomed run to no checked attempt.
   const bool is_on_stack = std::any_of(stacks_.begin(), stacks_.end(), [a](const auto& stack) {
     return a >= stack.first && a < stack.second;
   });

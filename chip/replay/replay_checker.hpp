@@ -2,8 +2,9 @@
 // is aborted, and when it commits has it replayed serially (SerialReplay) and its place in the order checked
 // (OrderCheck). Memory is bounded by the attempts that have not committed. The run itself is not changed.
 //
-// Sound for programs whose non-speculative tasks touch only what their locale owns, or what nobody touches at
-// the same time: others have no serial order to be held against, even if their own locks order them.
+// Sound for programs whose non-speculative tasks touch only data that their locale owns, or that no other
+// task touches at the same time. Other programs have no serial order to compare with, even if their own locks
+// order them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,7 +35,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
                 std::function<void(const std::string&)> fail);
 
-  /// Where capsule calls lead. Outlives the checker.
+  /// The targets of capsule calls. Outlives the checker.
   void set_capsules(const CapsuleVector* capsules) { capsules_ = capsules; }
   /// A task region begins, with these workers' stacks; before tasks of the region are announced.
   /// @param heap_functions entries of those that the simulator serves.
@@ -46,8 +47,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void become_nonspeculative(CoreId core);
   /// The same of task `id`, which is suspended.
   void become_nonspeculative_suspended(std::uint64_t id);
-  /// Between these, what the kernel does with memory is done for task `id`, which is in a system call; 0: for
-  /// nobody who is checked. They nest: one call may end others.
+  /// Between these, the kernel's memory accesses are made for task `id`, which is in a system call; 0: for no
+  /// checked task. They nest: one call may end others.
   /// @param at_once in a capsule: mappings, and what is written, stay whatever becomes of the task (P49).
   void enter_kernel(std::uint64_t id, bool at_once = false);
   void leave_kernel();
@@ -92,7 +93,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void add(CoreId core, const TaskAction& action) {
     if (running_[core.value] != nullptr) running_[core.value]->actions.push_back(action);
   }
-  /// Of an access to untracked memory, which has just been added.
+  /// Notes precedences of an access to untracked memory, which has just been added.
   void note_precedences(AttemptRecord& record);
   void note_untracked(CoreId core, Addr address) {
     if (suspensions_ == 0 || running_[core.value] == nullptr) return;
@@ -100,7 +101,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
     if (record.suspensions_seen != suspensions_ && (memory_.attributes(address) & Page::kUntracked) != 0)
       note_precedences(record);
   }
-  /// Of mappings.
+  /// Adds a change of mappings.
   void add_kernel(const TaskAction& action) {
     if (at_once_) return change(action);
     if (kernel_for_.back() != nullptr) kernel_for_.back()->actions.push_back(action);
@@ -118,9 +119,9 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   /// So must the freeing of memory that a call gave it.
   void replay_freeing(const HeapCall& call);
   void become_nonspeculative(AttemptRecord& record);
-  /// What the heap call `action` freed may be taken by others from now on.
+  /// Other attempts may take the memory that heap call `action` freed from now on.
   void note_freeing(const AttemptRecord& record, std::size_t action);
-  /// What is there changes its mapping: so must what other tasks did to that.
+  /// The mapping of this range changes, so other tasks' earlier changes to it are replayed too.
   void replay_mapping(Addr a, std::uint64_t bytes);
   void replay_mapping(AttemptRecord& record, Addr a, std::uint64_t bytes);
   AttemptRecord* running(std::uint64_t id) const;
@@ -138,7 +139,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   OrderCheck new_order_;    // of a region
   bool is_active_ = false;  // in a region, and nothing is wrong yet
 
-  std::vector<AttemptRecord*> kernel_for_;  // who is in the kernel, innermost last; null: nobody
+  std::vector<AttemptRecord*> kernel_for_;  // tasks in the kernel, innermost last; null: not a checked one
   bool in_heap_ = false, at_once_ = false;
   HeapCall heap_call_;      // being served
   Addr heap_function_ = 0;  // its entry

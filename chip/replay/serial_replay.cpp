@@ -56,8 +56,8 @@ bool is_zero(const std::byte* page) {
   return true;
 }
 
-/// Which pages are reserved only: nobody may touch them, and the host has no memory for them, so they are all
-/// zero. Reading them would make the host map them, and an arena of capalloc has a million. Asks the host for
+/// Pages that are reserved only. No code may touch them, and the host has no memory for them, so they are all
+/// zero. A read would make the host map them, and an arena of capalloc has a million. The host is asked for
 /// many at a time.
 class ReservedPages {
  public:
@@ -326,7 +326,7 @@ void SerialReplay::on_data(Addr address, unsigned bytes, bool is_store) {
 
 void SerialReplay::compare_load(const TaskAction& action, Addr address, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) {
-    // What a stack held before is left over from other attempts; untracked memory is not versioned.
+    // Old contents of a stack are left over from other attempts; untracked memory is not versioned.
     const Addr a = address + i;
     const std::size_t distance = stack_.second - 1 - a;
     const bool is_free =
@@ -375,7 +375,7 @@ void SerialReplay::apply_kernel(const TaskAction& action) {
     case Kind::kernel_read: {
       const auto& data = current_->kernel_data[action.index];
       for (std::size_t i = 0; i < data.size(); ++i) {
-        // Of its stack and of untracked memory the replay knows less: see compare_load.
+        // The replay knows less of the task's stack and of untracked memory: see compare_load.
         if (is_own_stack(a + i) || (copy_.attributes(a + i) & Page::kUntracked) != 0) continue;
         if (*copy_.host(a + i) != data[i])
           fail(fmt::format(

@@ -51,7 +51,7 @@ class SerialReplay final : private isa::AccessObserver, private isa::CounterSour
   void replay_until(AttemptRecord& record, std::size_t end);
   /// A pool of the ideal allocator grew. No task is to blame for it: it stays if the task that asked aborts.
   void map(Addr a, std::uint64_t bytes, std::uint8_t attributes);
-  /// What a capsule's system call did with mappings, or wrote, stays likewise (P49).
+  /// The effects of a capsule's system call on mappings, and its writes, are permanent too (P49).
   void change(const TaskAction& mapping);
   void write(Addr a, std::span<const std::byte> data) {
     std::memcpy(copy_.host(a), data.data(), data.size());

@@ -9,7 +9,7 @@ namespace rubato::chip {
 
 namespace {
 
-/// What system calls synchronize by.
+/// The object through which system calls synchronize.
 constexpr std::uint64_t kKernel = 0;
 /// The code of glibc's allocator, one object file: its first and its last function, and one between them. It
 /// reads the sizes of blocks, limits and hints without its locks, on purpose, and keeps freed blocks for

@@ -26,7 +26,7 @@ constexpr std::string_view kCauseDescriptions[] = {
 };
 static_assert(std::size(kCauseDescriptions) == kAbortCauses);
 
-/// What cost most comes first; ties are broken by `rest`, so that the order is total.
+/// Highest cost first; ties are broken by `rest`, so that the order is total.
 template <class Row, class Rest>
 void sort_by_cost(std::vector<Row>& rows, Rest rest) {
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
@@ -55,7 +55,7 @@ void AbortProfile::add(AbortCause cause, Addr victim, Addr by, LineAddr line, st
 }
 
 std::vector<AbortProfile::Line> AbortProfile::lines(std::size_t most) const {
-  // Of every line its pairs of functions, and of those the one that cost most.
+  // For every line, its most expensive pair of functions.
   std::map<std::tuple<LineAddr, Addr, Addr>, Count> met;
   for (const auto& [place, count] : places_) {
     if (place.line != LineAddr{}) met[{place.line, place.victim, place.by}] += count;

@@ -41,7 +41,7 @@ class AbortProfile {
     Count count{};
   };
 
-  /// One attempt was aborted. `line` is the conflict's, LineAddr{} for causes that know none.
+  /// Counts an aborted attempt. `line` is the conflict's, LineAddr{} for causes that know none.
   void add(AbortCause cause, Addr victim, Addr by, LineAddr line, std::uint64_t lost_cycles);
 
   const Count& of(AbortCause cause) const { return causes_[static_cast<unsigned>(cause)]; }

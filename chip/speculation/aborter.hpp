@@ -1,5 +1,5 @@
-// What conflict detection asks of whoever owns the tasks: aborts, and what the arbiter is about to decide.
-// Implemented by the task units. Espresso, Sec. V-A, V-B "Conflicts"; C12, C14.
+// The owner of the tasks, as conflict detection sees it: it aborts attempts and knows what the arbiter is
+// about to decide. Implemented by the task units. Espresso, Sec. V-A, V-B "Conflicts"; C12, C14.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -47,8 +47,8 @@ class Aborter {
   /// True if the attempt has finished and the arbiter may be deciding that it commits: a non-speculative
   /// access waits.
   virtual bool is_fate_pending(const Attempt& attempt) const = 0;
-  /// True if the last round decided that the attempt commits, of which its tile may not know yet. Nobody on
-  /// the chip knows it earlier; it is for what happens at once in the model and cannot wait (C18).
+  /// True if the last round decided that the attempt commits. Its tile may not know that yet, and no part of
+  /// the chip knows it earlier. For effects that the model applies at once and that cannot wait (C18).
   virtual bool is_decided(const Attempt& attempt) const = 0;
   /// `core`'s access was blocked by an attempt whose fate is pending or (conflict.forwarding=stall) by an
   /// earlier writer: it is woken when attempts commit or abort.

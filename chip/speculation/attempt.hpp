@@ -21,13 +21,13 @@ namespace rubato::chip {
 
 struct Task;
 
-/// What a store overwrote: an aligned 8-byte word.
+/// An undo log entry: the old contents of an aligned 8-byte word that a store overwrote.
 struct UndoEntry {
   Addr address;
   std::uint64_t old_value;
 };
 
-/// What is to run if the attempt is aborted, and the line of its core's handler area that says so (P44).
+/// The task to run if the attempt is aborted, and the line of its core's handler area that records it (P44).
 struct Handler {
   TaskDescriptor task;
   LineAddr record{};

@@ -1,9 +1,9 @@
-// Where speculation hooks into the memory hierarchy (C14, C15): the protocol calls these at the points at
-// which Swarm checks conflicts; NoConflictCheck lets a hierarchy stand alone, in tests. Espresso, Sec. V-A
+// Hooks of speculation in the memory hierarchy (C14, C15). The protocol calls them at the points at which
+// Swarm checks conflicts; NoConflictCheck lets a hierarchy stand alone, in tests. Espresso, Sec. V-A
 // "Scalable speculation".
 //
 //   canary   of a line in a tile's L2: the highest virtual time of other tiles' uncommitted accessors that
-//            the line's last global check found to precede it; kMinVirtualTime: none; kMaxVirtualTime: the
+//            the line's last global check found to precede it. kMinVirtualTime: none; kMaxVirtualTime: the
 //            line was filled unchecked. An L2 hit at or below it needs a global check.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,8 +23,8 @@ struct CheckResult {
   bool needs_global = false;  ///< of a tile check: the canary does not cover the access
   bool is_free = false;       ///< then, of a hit: word from the home comes at once (conflict.free_checks)
   bool disturbed = false;     ///< tasks were aborted
-  bool exclusive = true;  ///< a load may be granted E: it is non-speculative and nobody else is uncommitted
-  VirtualTime canary{};   ///< of a global check: the line's new canary in the requester's L2
+  bool exclusive = true;      ///< a load may be granted E: non-speculative, no other accessor uncommitted
+  VirtualTime canary{};       ///< of a global check: the line's new canary in the requester's L2
 };
 
 /// Contract: checks are called once an access and level, before the access changes any cache state, for

@@ -21,7 +21,7 @@
 
 namespace rubato::chip {
 
-/// What a task on the chip that does not run waits for, but for a locale.
+/// The reason, other than a locale, for which a task on the chip does not run.
 enum class TaskWait : std::uint8_t {
   timestamp,    ///< a NONSPEC task, or any where nothing speculates: until all earlier tasks have committed
   creator,      ///< until its creator has ended, or committed
@@ -46,7 +46,7 @@ class ParallelismProfile {
     std::uint64_t tasks = 0;
     Addr function = 0;  ///< of one of them
   };
-  /// What a sample sees.
+  /// The contents of a sample.
   struct Instant {
     std::uint64_t region = 0;  ///< its number
     std::uint32_t idle = 0;    ///< cores

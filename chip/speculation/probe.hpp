@@ -10,8 +10,8 @@
 
 namespace rubato::chip {
 
-/// A line and, for Bloom filters, its H3::hash(): hashed once for all tiles that are asked, and for whoever
-/// takes it out of a set again.
+/// A line and, for Bloom filters, its H3::hash(): computed once for all tiles that are asked, and for the
+/// later removal of the line from a set.
 struct Probe {
   LineAddr line;
   std::uint64_t hash;

@@ -1,5 +1,6 @@
-// What the task units tell a conflict scheme about attempts, and ask it: who depends on what is undone. The
-// scheme keeps the read and write sets as it likes. Espresso, Sec. V-A "Scalable speculation"; C12, C14, C18.
+// Messages of the task units to a conflict scheme about attempts, and the query for the dependents of one
+// that is undone. The scheme keeps the read and write sets as it likes. Espresso, Sec. V-A "Scalable
+// speculation"; C12, C14, C18.
 // SPDX-License-Identifier: MIT
 #pragma once
 

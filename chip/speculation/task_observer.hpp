@@ -1,5 +1,5 @@
-// Who wants to see what becomes of each task: the trace (C24), the replay checker (C19) and tests. Must not
-// change the run. Null by default, which costs one pointer test an event.
+// Observer of every task's life: the trace (C24), the replay checker (C19) and tests. Must not change the
+// run. Null by default, which costs one pointer test an event.
 // SPDX-License-Identifier: MIT
 #pragma once
 

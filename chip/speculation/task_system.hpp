@@ -17,7 +17,7 @@
 
 namespace rubato::chip {
 
-/// What a core is to run next.
+/// The next work of a core.
 struct DispatchedTask {
   enum class Kind : std::uint8_t {
     guest,
@@ -63,7 +63,7 @@ class TaskSystem {
   /// (class "idle") until TaskHost::wake.
   virtual bool dispatch(CoreId core, Cycle now, DispatchedTask& work) = 0;
 
-  /// One step of the internal task dispatched to `core`: performs its next memory access or queue operation.
+  /// A step of the internal task dispatched to `core`: performs its next memory access or queue operation.
   /// @returns the cycle at which the next step may start, or kNever: the internal task has ended.
   virtual Cycle step_internal(CoreId core, Cycle now) = 0;
 
@@ -98,11 +98,11 @@ class TaskSystem {
   /// A doomed run has left its last capsule: the core asks for work.
   virtual void end_doomed(CoreId core, Cycle now) = 0;
 
-  /// One line for each thing tasks wait for, for the report of a run without progress (C3).
+  /// A line for each thing that tasks wait for, for the report of a run without progress (C3).
   virtual std::string describe_waiting() const = 0;
 };
 
-/// What task units ask of the chip. Implemented by Chip.
+/// The chip, as task units see it. Implemented by Chip.
 class TaskHost {
  public:
   virtual ~TaskHost() = default;
@@ -125,7 +125,7 @@ class TaskHost {
   /// The attempt's fate is known: its undo log, and what else was kept for it, is free. It may be called
   /// again for an attempt that had stopped (C18).
   virtual void retire(Attempt& attempt, bool is_committed) = 0;
-  /// What the record of a handler said is read, or no longer needed.
+  /// The record of a handler has been read, or is no longer needed.
   virtual void free_record(LineAddr record) = 0;
   /// No task can ever proceed, though cores are at work: the run ends. Functions stand as addresses in both
   /// texts; an empty sentence: tasks and threads wait for each other.

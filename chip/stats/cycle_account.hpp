@@ -1,6 +1,6 @@
-// Where every core's cycles go (C23): a class says for what, a part says where inside the machine, and the
-// task function says for whom. Cycles of a speculative attempt wait with the attempt until it commits or
-// aborts.
+// The account of every core's cycles (C23): the class says for what, the part says where inside the machine,
+// and the task function says for whom. Cycles of a speculative attempt wait with the attempt until it commits
+// or aborts.
 //
 // Invariant, checked by verify(): for each core, the sum over all classes and parts == cycles simulated in
 // detail.
@@ -20,7 +20,7 @@
 
 namespace rubato::chip {
 
-/// What a core did in a cycle. Threads outside tasks know nonspeculative and idle only.
+/// The activity of a core in a cycle. Threads outside tasks know nonspeculative and idle only.
 enum class CycleClass : std::uint8_t { nonspeculative, committed, aborted, spill, stall, idle };
 inline constexpr unsigned kCycleClasses = 6;
 constexpr std::string_view name_of(CycleClass c) {
@@ -28,7 +28,8 @@ constexpr std::string_view name_of(CycleClass c) {
   return names[static_cast<unsigned>(c)];
 }
 
-/// Where a cycle went; `core` is everything that is no memory access: issue, dependences, task instructions.
+/// The part of the machine that a cycle went to; `core` is everything that is no memory access: issue,
+/// dependences, task instructions.
 enum class CyclePart : std::uint8_t { core, l1, l2, llc, memory, network, check };
 inline constexpr unsigned kCycleParts = 7;
 constexpr std::string_view name_of(CyclePart p) {

@@ -32,7 +32,7 @@ class Histogram {
   std::uint64_t samples_ = 0, sum_ = 0;
 };
 
-/// One registered statistic. Exactly one of counter, total, value, histogram is set.
+/// A registered statistic. Exactly one of counter, total, value, histogram is set.
 struct Stat {
   std::string name, unit, description;
   const std::uint64_t* counter = nullptr;

@@ -17,7 +17,7 @@ class CallClock {
     at_ = at;
     caller_ = caller;
   }
-  /// What follows happens at `at`, and the last caller stays.
+  /// Later events happen at `at`, and the last caller stays.
   void set(Cycle at) { at_ = at; }
   /// Time goes on from `at`, if that is later.
   void advance(Cycle at) { at_ = later(at_, at); }

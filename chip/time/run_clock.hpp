@@ -63,7 +63,7 @@ class RunClock {
     in_roi_ = true;
     if (observer_ != nullptr) observer_->on_region_begin(now);
   }
-  /// It ends, if it has begun.
+  /// Ends the region of interest, if it has begun.
   void leave_roi(Cycle now) {
     if (std::exchange(in_roi_, false) && observer_ != nullptr) observer_->on_region_end(now);
   }

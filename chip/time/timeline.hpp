@@ -52,8 +52,8 @@ class Timeline {
   /// Runs the next entry; false if none is pending before pause().
   bool step();
 
-  /// Somebody wants to look at what there is when all before this cycle has happened. No entry: what cores
-  /// may do ahead of each other must not depend on it.
+  /// The cycle before which the simulation pauses, so that its state can be read. It is not an entry: the
+  /// distance that cores may run ahead of each other must not depend on it.
   Cycle pause() const { return pause_; }
   void pause_at(Cycle at) { pause_ = at; }
 

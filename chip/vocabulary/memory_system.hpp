@@ -20,7 +20,7 @@ namespace rubato::chip {
 
 /// Untracked accesses (own stack, undo log, spill area) and fetches are neither checked nor recorded (C7);
 /// `rollback` is the store that restores a value of an aborted task: unchecked, its traffic is of class
-/// aborts. `untracked_line_store` writes all bytes of the line at once: nobody needs the old ones, so only
+/// aborts. `untracked_line_store` writes all bytes of the line at once: the old ones are not needed, so only
 /// the right to write travels, and memory is not read. `reserve` is the load of a load-reserved: a protocol
 /// may ask for the right that the store-conditional will need (K13).
 enum class AccessKind : std::uint8_t {
@@ -70,7 +70,7 @@ class MemorySystem {
   /// An access of `line`, which the L1 cannot serve, follows soon: asks the host for what it will read. Only
   /// a hint.
   virtual void prefetch(CoreId, LineAddr) const {}
-  /// Where the cycles went that the core has been blocked for by the protocol, if it knows; then zeros again.
+  /// The parts of the cycles for which the protocol blocked the core, if it knows them; then zeros again.
   virtual AccessParts take_waited(CoreId) { return {}; }
   /// Functional warming (C4): brings the line where an access would, without time, traffic or statistics.
   virtual void warm(CoreId core, LineAddr line, AccessKind kind) = 0;
@@ -78,8 +78,8 @@ class MemorySystem {
   virtual void forget(LineAddr first, LineAddr last) = 0;
 };
 
-/// Whom a protocol tells that an access of `line` that it blocked can be issued again: now, before others are
-/// asked for the line again (K10). The core may be at something else by then.
+/// The receiver of a protocol's message that a blocked access of `line` can be issued again: now, before
+/// others are asked for the line again (K10). The core may be at something else by then.
 class AccessClient {
  public:
   virtual ~AccessClient() = default;

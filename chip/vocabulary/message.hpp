@@ -1,4 +1,4 @@
-// What the network carries: a message knows its size and the class its bytes are accounted to (C22).
+// Messages of the network: a message knows its size and the class its bytes are accounted to (C22).
 // SPDX-License-Identifier: MIT
 #pragma once
 

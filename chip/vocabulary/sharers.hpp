@@ -1,6 +1,6 @@
-// Which tiles hold copies of a line, as a directory entry records it: 64 bits, one a tile up to 64 tiles, one
-// a group of consecutive tiles beyond (a coarse vector; 1024 tiles: 16 a bit). A coarse vector is a superset:
-// a bit stays set while any tile of its group may hold the line, so tiles without a copy may be asked.
+// The sharers of a line, as a directory entry records them: 64 bits, one a tile up to 64 tiles, one a group
+// of consecutive tiles beyond (a coarse vector; 1024 tiles: 16 a bit). A coarse vector is a superset: a bit
+// stays set while any tile of its group may hold the line, so tiles without a copy may be asked.
 //
 //   TileSet   tiles that something goes to: those that bits cover, one of them perhaps left out
 // SPDX-License-Identifier: MIT

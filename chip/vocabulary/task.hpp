@@ -20,7 +20,7 @@ constexpr std::string_view name_of(TaskType type) {
 
 using Locale = std::uint64_t;
 
-/// What a create instruction carries and a task queue stores.
+/// The operands of a create instruction, as a task queue stores them.
 struct TaskDescriptor {
   Addr function = 0;
   Timestamp timestamp = 0;  ///< meaningful if has_timestamp

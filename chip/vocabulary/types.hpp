@@ -41,9 +41,9 @@ struct LineAddr {
 constexpr LineAddr line_of(Addr a) { return LineAddr{a >> kLineBits}; }
 constexpr Addr addr_of(LineAddr l) { return l.value << kLineBits; }
 
-/// Of programs side by side, which have the same addresses, the memory system tells lines apart by the
-/// program's number above the bits of a program's own line (K81). Exclusive or, so that it is its own
-/// inverse.
+/// Lines of programs that run side by side have the same addresses. The memory system tells them apart by the
+/// program's number above the bits of a program's own line (K81). Exclusive or is its own inverse, so the
+/// same function leads back.
 inline constexpr unsigned kOwnLineBits = 32;
 constexpr LineAddr line_of_program(std::uint32_t program, LineAddr own) {
   return LineAddr{own.value ^ std::uint64_t{program} << kOwnLineBits};
