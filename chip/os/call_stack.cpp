@@ -17,7 +17,7 @@ class Walk {
  public:
   Walk(const Symbols& symbols, const AddressSpace& memory) : symbols_(symbols), memory_(memory) {}
 
-  /// True if `a` is behind a call that may have led to `callee` (null: nobody knows where).
+  /// True if `a` is behind a call that may have led to `callee`; null: the callee is unknown.
   bool returns_from(Addr a, const Symbols::Symbol* callee) const {
     if ((a & 1) != 0 || a < 4) return false;
     for (const unsigned length : {4U, 2U}) {

@@ -1,7 +1,7 @@
-// Who called: what a thread's stack tells without unwind tables. Optimized code keeps no frame pointers, and
-// a stack holds return addresses of calls that are long over. A word counts only where the call before it
-// leads to the function found last, directly or by that one's jumps: a chain of stale ones is improbable, and
-// what hides behind calls through pointers makes it a hint still.
+// Callers of a thread's function, found on its stack without unwind tables. Optimized code keeps no frame
+// pointers, and a stack holds return addresses of calls that are long over. A word therefore counts only if
+// the call before it leads to the function found last, directly or by jumps of that function. A chain of
+// stale words is improbable, but calls through pointers can hide some: the result is a hint.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,8 +30,8 @@ class CallChains {
   /// Both outlive it.
   CallChains(const Symbols& symbols, const AddressSpace& memory) : symbols_(symbols), memory_(memory) {}
 
-  /// Where the calls return to that led to where `regs` are, innermost first, at most six, up to main or a
-  /// thread's first function.
+  /// The return addresses of the calls that led to where `regs` are, innermost first, at most six, up to main
+  /// or a thread's first function.
   std::vector<Addr> of(const HartState& regs);
 
  private:

@@ -29,7 +29,7 @@ class EpollSet : public OpenFile {
   std::int64_t add(std::int32_t fd, Interest interest);
   std::int64_t modify(std::int32_t fd, const std::shared_ptr<OpenFile>& file, Interest interest);
   std::int64_t remove(std::int32_t fd, const std::shared_ptr<OpenFile>& file);
-  /// What is watched now, in the order of descriptors.
+  /// The watched descriptors, in ascending order.
   std::vector<std::pair<std::int32_t, Interest>> interests();
   /// The descriptor was reported.
   void reported(std::int32_t fd);

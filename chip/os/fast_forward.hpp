@@ -85,7 +85,7 @@ class FastForward : private isa::CounterSource {
   std::uint64_t nanoseconds() const { return instructions_ / 2 + skipped_ns_; }
 
  private:
-  /// One thread's turn; nothing: the next thread's.
+  /// Runs a turn of a thread; nothing: the next thread's turn follows.
   std::optional<Result> run_turn(Thread& thread, std::uint64_t& budget);
   /// The runnable thread whose turn it is, or null.
   Thread* next_thread();

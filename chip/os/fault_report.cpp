@@ -18,7 +18,7 @@
 namespace rubato::chip {
 namespace {
 
-/// Where include/rubato ends programs that broke a rule, with a sentence at a0.
+/// The function in which include/rubato ends programs that broke a rule, with a sentence at a0.
 constexpr std::string_view kMisuseFunction = "rubato_misuse";
 
 std::string at(Addr a, const Symbols& symbols) {

@@ -1,5 +1,5 @@
-// What a person is told when a program goes wrong (rules C2, C3): one sentence with cause, pc, symbol and
-// instruction; for runs in which nothing can proceed, who waits for what.
+// Error reports for users (rules C2, C3): one sentence with cause, pc, symbol and instruction. For runs in
+// which nothing can proceed: each waiting thread or task, and the thing it waits for.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,8 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
 /// "the program was killed by SIGABRT" with the caller's hint for abort() and friends.
 std::string describe_death(int signal);
 
-/// Where a thread is: "0x10450 (main+0x12)", and who called, as far as return addresses on its stack tell.
+/// The position of a thread, "0x10450 (main+0x12)", and its callers, as far as return addresses on its stack
+/// tell.
 std::string describe_position(const Thread& thread, const Process& process);
 
 /// `text` with the names of functions in place of their addresses: for what task units say, which know no

@@ -1,4 +1,4 @@
-// What a program finds on its stack at the start: argc, argv, envp and the auxiliary vector.
+// The initial stack of a program: argc, argv, envp and the auxiliary vector.
 // SPDX-License-Identifier: MIT
 #pragma once
 

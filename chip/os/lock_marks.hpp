@@ -1,6 +1,6 @@
-// Where a program's code waits for a lock of capsules, takes and releases it (capsule::TicketLock; P16, P53,
-// P104): a section of the executable that is not loaded, and that names instructions, so that programs do
-// nothing for it. A mark counts from before its instruction on.
+// Marks of the instructions at which a program waits for a lock of capsules, takes and releases it
+// (capsule::TicketLock; P16, P53, P104). They are in a section of the executable that is not loaded, so the
+// program executes no instruction for them. A mark counts from before its instruction on.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,8 +31,8 @@ class LockMarks {
     const auto next = marks_.upper_bound(pc);
     return next != marks_.end() && next->second == Kind::wanted;
   }
-  /// Where in memory a lock says which ticket is served: behind the next to be drawn, which is its first
-  /// word.
+  /// The address at which a lock keeps the ticket that is served: behind its first word, the next ticket to
+  /// be drawn.
   static Addr served_of(Addr lock) { return lock + sizeof(std::uint32_t); }
   bool empty() const { return marks_.empty(); }
   /// The lock that `hart` waits for, if it does: what the wait loads again and again.

@@ -17,8 +17,8 @@ void LockTickets::on_atomic(CoreId core, const isa::Insn& insn, Addr pc, Addr ad
   if (!marks_.is_draw(insn, pc)) return;
   const auto ticket = static_cast<std::uint32_t>(old);
   std::vector<Draw>& draws = draws_[address];
-  // Those before the one that is served have left. Where locks are speculated on, what an aborted task drew
-  // is drawn again. Numbers wrap around.
+  // Cores with tickets before the served one have left. With speculation on locks, a ticket that an aborted
+  // task drew is drawn again. Numbers wrap around.
   const std::uint32_t first = served(address), waiting = ticket - first;
   std::erase_if(draws, [&](const Draw& draw) { return draw.ticket - first >= waiting; });
   draws.push_back({ticket, core, runner_(core), pc, cycle});

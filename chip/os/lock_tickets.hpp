@@ -21,7 +21,7 @@ namespace rubato::chip {
 
 class LockTickets {
  public:
-  /// What runs on a core: a task, or (task 0) a thread.
+  /// The activity of a core: a task, or (task 0) a thread.
   struct Runner {
     std::uint64_t task;
     int thread;
@@ -34,7 +34,7 @@ class LockTickets {
     Cycle cycle;
   };
 
-  /// What is given by reference outlives this.
+  /// All references outlive this.
   LockTickets(const AddressSpace& memory, const LockMarks& marks, std::function<Runner(CoreId)> runner)
       : memory_(memory), marks_(marks), runner_(std::move(runner)) {}
 

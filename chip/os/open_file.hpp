@@ -1,6 +1,6 @@
-// What a guest file descriptor stands for: a host file or directory, a standard stream, a pipe, an event
-// counter, random bytes, or a made-up file. Results are those of Linux: a count, or -errno. kWouldBlock means
-// that the call has to wait for another guest thread.
+// Files behind guest file descriptors: a host file or directory, a standard stream, a pipe, an event counter,
+// random bytes, or a made-up file. Results are those of Linux: a count, or -errno. kWouldBlock means that the
+// call has to wait for another guest thread.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,15 +23,15 @@ namespace rubato::chip {
 
 inline constexpr std::int64_t kWouldBlock = std::numeric_limits<std::int64_t>::min();
 
-/// What a call of the host returned, as the guest gets it: -errno where it failed.
+/// The result of a host call, as the guest gets it: -errno if it failed.
 inline std::int64_t or_error(std::int64_t result) { return result < 0 ? -errno : result; }
 
-/// What poll() asks and answers; the bits of POLLIN and friends.
+/// Questions and answers of poll(): the bits of POLLIN and friends.
 struct PollBits {
   static constexpr std::uint32_t kIn = 1, kOut = 4, kError = 8, kHangUp = 16, kInvalid = 32;
 };
 
-/// One name in a folder, as getdents64() lists it.
+/// A name in a folder, as getdents64() lists it.
 struct ListedFile {
   std::uint64_t ino;
   std::uint8_t type;
@@ -56,7 +56,7 @@ class OpenFile {
   virtual std::int64_t sync() { return 0; }
   /// Bytes that can be read without waiting (FIONREAD).
   virtual std::int64_t available() { return -kNotATerminal; }
-  /// Which of `events` (and always error and hang-up) are true now.
+  /// Those of `events` (and always error and hang-up) that are true now.
   virtual std::uint32_t poll(std::uint32_t events) = 0;
   /// True if poll() may change without any guest thread's doing: the host decides (a terminal, a pipe on
   /// stdin).

@@ -1,10 +1,11 @@
-// Which host file a guest path means, and what the guest may do with it (rule C2): reading is allowed
-// anywhere (with --sandbox: in that directory only), writing only under the working directory (the sandbox),
-// and in /tmp and /dev/shm what is the run's own there (own_places.hpp).
+// The host file of a guest path, and the guest's rights to it (rule C2): reading is allowed anywhere (with
+// --sandbox: in that directory only), writing only under the working directory (the sandbox), and in /tmp and
+// /dev/shm for the run's own files there (own_places.hpp).
 //
 // The walk goes component by component with O_PATH descriptors and follows symbolic links itself, so neither
-// `..` nor links, nor anything renamed meanwhile, leads to a file other than the one that was judged. /proc
-// and /sys never reach the host: what little of them the guest sees is made up (virtual_files.hpp).
+// `..` nor links, nor anything renamed meanwhile, leads to a file other than the one whose rights were
+// checked. /proc and /sys never reach the host: the few files of them that the guest sees are made up
+// (virtual_files.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -60,7 +61,7 @@ class PathResolver {
   PathResolver(const std::string& sandbox, std::function<void(const std::string&)> log);
   ~PathResolver();
 
-  /// Where the guest starts: the host's working directory, or the sandbox if that lies outside of it.
+  /// The guest's initial directory: the host's working directory, or the sandbox if that lies outside of it.
   const std::string& initial_directory() const { return initial_; }
 
   enum class Follow { yes, no };  ///< a symbolic link as the last component

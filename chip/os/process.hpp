@@ -1,6 +1,6 @@
 // The emulated Linux process: memory map, threads, files, futexes, time. Knows nothing of cores or cycles:
-// whoever runs threads (fast-forward, or the detailed cores through ThreadScheduler) calls syscall() at each
-// ecall and is told through ThreadObserver when a thread becomes runnable. Rules C1 to C3.
+// the code that runs threads (fast-forward, or the detailed cores through ThreadScheduler) calls syscall() at
+// each ecall. ThreadObserver tells it when a thread becomes runnable. Rules C1 to C3.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -63,7 +63,7 @@ class ThreadObserver {
   virtual ~ThreadObserver() = default;
   /// `thread` was created or woken and may run now.
   virtual void on_runnable(Thread& thread) = 0;
-  /// What follows, until it is called with null, is done for the system call that `thread` waits in.
+  /// All actions until the call with null are made for the system call that `thread` waits in.
   virtual void on_retry(const Thread*) {}
   /// A signal was sent to `thread`, which is runnable: deliver_signals() is due, however long it runs on.
   virtual void on_signal(Thread&) {}
@@ -85,13 +85,14 @@ enum class SyscallOutcome : std::uint8_t {
 
 class Process {
  public:
-  /// Loads the program and makes its main thread (runnable, announced to nobody).
+  /// Loads the program and makes its main thread (runnable, not announced).
   /// @throws UsageError for what is not a static RISC-V 64-bit Linux executable, saying what it is instead.
   Process(ProcessOptions options, AddressSpace& memory, const GuestClock& clock);
   ~Process();
 
   void set_observer(ThreadObserver* observer);
-  /// Sees what system calls read and write, before they do. Null: nobody. Outlives its use.
+  /// Sees the addresses that system calls read and write, before they do. Null: no observer. Outlives its
+  /// use.
   void observe_accesses(UserMemory::Observer* observer);
   Thread& main_thread();
   const std::vector<std::unique_ptr<Thread>>& threads()
@@ -129,12 +130,12 @@ class Process {
 
   /// From now on what it prints is kept, for save(). Before it runs.
   void keep_output();
-  /// What the program has done so far, for checkpoints: of a program of one thread that is not in a system
-  /// call.
+  /// Saves the program's state for a checkpoint: a program of one thread that is not in a system call.
   /// @throws UsageError, which says what a checkpoint cannot hold: open pipes, files open for writing,
   /// timers.
   void save(CheckpointWriter& file) const;
-  /// Of a process of the same program, arguments and environment that has not run.
+  /// Restores the state. Precondition: a process of the same program, arguments and environment that has not
+  /// run.
   /// @throws UsageError if the file is damaged, or a file that was open cannot be opened.
   void restore(CheckpointReader& file);
   /// Prints what a restored program had printed until then, once. Before it goes on.
@@ -155,14 +156,14 @@ class Process {
   Addr entry() const;
   /// Bytes from a thread's thread pointer to its errno, if the program has it.
   std::optional<std::uint64_t> errno_offset() const;
-  /// Where mappings without a wanted address lie.
+  /// The range of mappings without a wanted address.
   std::pair<Addr, Addr> mappings() const;
   /// True if [a, a+1) lies in the guard or limit region of some thread's stack: a stack overflow.
   bool is_stack_overflow(Addr a, const Thread& thread) const;
 
-  /// One line for each blocked thread: tid, pc, symbol, what it waits for, holder where known (C3).
+  /// A line for each blocked thread: tid, pc, symbol, what it waits for, holder where known (C3).
   std::string describe_waiting() const;
-  /// What `thread`, which is blocked, waits for. Of a join `holder` is the thread that is waited for.
+  /// The wait of `thread`, which is blocked. The `holder` of a join is the thread that is waited for.
   ThreadWait wait_of(const Thread& thread) const;
   /// Unknown system calls met so far, name and count each (C2).
   std::vector<std::pair<std::string, std::uint64_t>> unknown_calls() const;

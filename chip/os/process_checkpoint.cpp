@@ -1,5 +1,4 @@
-// What a process of one thread has done so far, in checkpoints: registers, files, signals, and what it has
-// printed.
+// The state of a process of one thread, in checkpoints: registers, files, signals, and its output so far.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -29,8 +29,7 @@
 
 namespace rubato::chip {
 
-/// Where things lie in the guest's address space, from below: image and brk heap, mappings, stack,
-/// trampoline.
+/// The guest's address space, from below: image and brk heap, mappings, stack, trampoline.
 struct Layout {
   static constexpr Addr kMappings = ElfLimits::kHighest;
   static constexpr Addr kTrampoline = AddressSpace::kSize - 2 * AddressSpace::kPageBytes;
@@ -54,12 +53,12 @@ struct Wait {
   std::uint64_t signals = 0;              ///< rt_sigtimedwait: the set waited for
   std::uint64_t number = 0;               ///< the system call, tried again when files change, or restarted
   std::uint64_t progress = 0;             ///< bytes a blocked write has moved already
-  /// Of a capsule's call: tried again, it may reach what it might at first, with this stack (P49, P50).
+  /// A capsule's call that is tried again may reach the same memory as at first, with this stack (P49, P50).
   std::optional<std::pair<Addr, Addr>> at_once_stack{};
   std::array<std::uint64_t, 6> arguments{};
 };
 
-/// What Process knows about a thread beyond Thread.
+/// State of a thread that Process keeps beyond Thread.
 struct ThreadInfo {
   Wait wait;
   SignalQueue pending;  ///< signals sent to this thread
@@ -70,7 +69,7 @@ struct ThreadInfo {
   std::string name;
 };
 
-/// One system call in progress.
+/// A system call in progress.
 struct Call {
   Thread& thread;
   ThreadInfo& info;
@@ -94,9 +93,9 @@ struct Process::Impl {
 
   SyscallOutcome syscall(Thread& thread);
   SyscallOutcome syscall_at_once(Thread& thread, Addr low, Addr high);
-  /// One that cannot be undone is being made for a task that may be (P49).
+  /// A system call that cannot be undone is being made for a task that may be (P49).
   bool is_at_once() const { return user.is_bound(); }
-  /// What `thread`, which is at an ecall, asks for.
+  /// The system call of `thread`, which is at an ecall.
   Call call_of(Thread& thread);
   /// Looks up and calls the handler.
   std::int64_t perform(Call& call);
@@ -131,7 +130,7 @@ struct Process::Impl {
   std::int64_t queue_signal(Thread* target, const abi::Siginfo& siginfo);
   /// Takes the oldest of `signal` from `queue`, for delivery.
   abi::Siginfo take_signal(SignalQueue& queue, int signal);
-  /// What is ignored now is not pending any more.
+  /// A signal that is ignored now is not pending any more.
   void drop_pending(SignalQueue& queue, int signal);
   /// Starts handlers of pending, unblocked signals of a thread whose registers are valid.
   SyscallOutcome deliver_pending(Thread& thread);

@@ -16,7 +16,7 @@ namespace rubato::chip {
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
-/// One that is on its way.
+/// A signal that is on its way.
 struct PendingSignal {
   abi::Siginfo info{};
   std::optional<std::int32_t> timer;  ///< number of the POSIX timer that sent it

@@ -26,7 +26,7 @@ std::uint8_t rights_of(std::uint64_t protection) {
   return rights;
 }
 
-// What the guest may map: everything but page 0's neighbourhood and the trampoline.
+// The addresses that the guest may map: all but page 0's neighbourhood and the trampoline.
 bool is_user_range(Addr a, std::uint64_t bytes) {
   return a >= kLowestMapping && a < Layout::kTrampoline && bytes <= Layout::kTrampoline - a;
 }
@@ -176,7 +176,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   const std::uint8_t rights = memory.asked_attributes(from);
   if (new_bytes > old_bytes && (rights & Page::kWrite) != 0 && !has_room(new_bytes - old_bytes))
     return -ENOMEM;
-  // What is added at the end shows what follows in the file.
+  // Pages added at the end show the following part of the file.
   const auto extend = [&, shown = memory.file_views().in(from, from + old_bytes)](Addr tail) -> int {
     if (new_bytes <= old_bytes) return 0;
     if (shown.empty() || shown.back().end != from + old_bytes) {

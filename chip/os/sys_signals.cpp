@@ -24,7 +24,7 @@ bool is_ignored_by_default(int signal) {
     case abi::kSigUrg:
     case abi::kSigWinch:
       return true;
-    // There is nobody who could continue a stopped guest.
+    // Stop signals are ignored, because no process could continue a stopped guest.
     case abi::kSigStop:
     case abi::kSigTstp:
     case abi::kSigTtin:

@@ -1,5 +1,5 @@
-// A guest thread: registers and why it does or does not run. Owned by Process; placed on cores by whoever
-// runs it.
+// A guest thread: registers and why it does or does not run. Owned by Process; placed on cores by
+// fast-forward or the thread scheduler.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,13 +30,13 @@ struct Thread {
     return word < affinity.size() && (affinity[word] >> id.value % 64 & 1) != 0;
   }
 
-  // Of Process only.
+  // Members for Process only.
   Addr clear_child_tid = 0, robust_list = 0;
   Addr stack_low = 0, stack_high = 0;  ///< where known
   std::uint64_t signal_mask = 0;
   std::uint64_t instructions = 0;  ///< executed in fast-forward
 
-  // Of the cores: for CPU-time clocks.
+  // Members for the cores, for CPU-time clocks.
   std::uint64_t core_cycles = 0;   ///< that it has had a core, until it last left one
   std::optional<Cycle> seated_at;  ///< since when it has the core that it is on
   void sit(Cycle at) { seated_at = at; }
@@ -44,7 +44,7 @@ struct Thread {
     core_cycles += cycles_until(at);
     seated_at.reset();
   }
-  /// Of its stay on the core that it is on. `at` may be a clock that is behind the core's.
+  /// The cycles of its stay on its present core. `at` may be a clock that is behind the core's.
   std::uint64_t cycles_until(Cycle at) const {
     return seated_at && at > *seated_at ? at.value - seated_at->value : 0;
   }

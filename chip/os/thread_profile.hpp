@@ -1,7 +1,9 @@
-// Where the threads of an ordinary program spend their cycles in detail: running, by what they ran into;
-// ready, without a core; or blocked, by what they waited for, from which place, and whose call ended it.
-// Besides, samples of where cores are. It watches and changes nothing: its calls come at system calls, and
-// samples while the chip is paused.
+// Profile of an ordinary program's threads in detailed simulation. Their cycles are:
+// - running, by the reason of each stall;
+// - ready, without a core;
+// - blocked, by the thing waited for, the place of the wait, and the thread whose call ended it. Besides, it
+//   samples the positions of cores. It watches and changes nothing: its calls come at system calls, and
+//   samples while the chip is paused.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +23,7 @@
 
 namespace rubato::chip {
 
-/// What a blocked thread waits for.
+/// The reason for which a thread is blocked.
 struct ThreadWait {
   enum class Kind : std::uint8_t { none, lock, futex, join, sleep, files, signal, region };
   Kind kind = Kind::none;
@@ -51,7 +53,7 @@ class ThreadProfile {
     std::uint64_t ready = 0;
     std::map<ThreadWait::Kind, std::uint64_t> blocked;  ///< cycles
   };
-  /// One place that threads waited at.
+  /// A place that threads waited at.
   struct Place {
     ThreadWait::Kind kind;
     Addr word;
@@ -65,7 +67,7 @@ class ThreadProfile {
     std::map<int, std::uint64_t> held_by;    ///< waits that began while each held the lock
     double idle = 0;                         ///< core cycles that were idle because of these waits
   };
-  /// Where a core was: the pc, and of threads the return addresses behind it.
+  /// The position of a core: the pc, and for threads the return addresses behind it.
   struct Site {
     std::vector<Addr> chain;
     auto operator<=>(const Site&) const = default;
@@ -79,15 +81,15 @@ class ThreadProfile {
 
   explicit ThreadProfile(std::uint32_t cores = 1) : idle_(cores) {}
 
-  /// Null: nobody. Outlives its use.
+  /// Null: no watcher. Outlives its use.
   void watch(ThreadWatcher* watcher) { watcher_ = watcher; }
 
   /// The thread may run: it is new, or the call of thread `by` (0: of none) has ended its wait, or its slice
   /// is over.
   void ready(int thread, Cycle now, int by);
-  /// It is on `core`, which has spent `parts` so far.
+  /// The thread is on `core`, which has spent `parts` so far.
   void runs(int thread, CoreId core, Cycle now, const Parts& parts);
-  /// It has left its core, which has spent `parts`: blocked, ended, or without a wait ready again.
+  /// The thread has left its core, which has spent `parts`: blocked, ended, or without a wait ready again.
   void blocks(int thread, Cycle now, const Parts& parts, const ThreadWait& wait, std::vector<Addr> chain);
   void ends(int thread, Cycle now, const Parts& parts);
   void yields(int thread, Cycle now, const Parts& parts);

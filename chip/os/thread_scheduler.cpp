@@ -32,7 +32,7 @@ Thread* ThreadScheduler::pick(CoreId core) {
   if (longest == waiting_.size()) return nullptr;
   std::size_t chosen = longest;
   if (waiting_[longest].passed < kMaxPassed) {
-    // First the thread that ran here last, then one that never ran, then whoever waits longest.
+    // First the thread that ran here last, then one that never ran, then the one that waits longest.
     const auto first_with_home = [&](std::uint32_t home) {
       return static_cast<std::size_t>(std::find_if(waiting_.begin(), waiting_.end(),
                                                    [&](const Waiting& w) {

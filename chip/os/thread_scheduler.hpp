@@ -33,7 +33,7 @@ class ThreadScheduler {
   /// Forgets one thread, if it waits: it ended or became a worker.
   void remove(const Thread& thread);
   bool has_waiting() const { return !waiting_.empty(); }
-  /// One of them may run on `core`.
+  /// At least one of them may run on `core`.
   bool has_waiting(CoreId core) const { return first_allowed(core) != waiting_.size(); }
   std::size_t waiting() const { return waiting_.size(); }
 

@@ -26,19 +26,21 @@ class UserMemory {
   };
 
   explicit UserMemory(AddressSpace& memory) : memory_(memory) {}
-  /// Null: nobody. Outlives its use.
+  /// Null: no observer. Outlives its use.
   void observe(Observer* observer) { observer_ = observer; }
   /// For an access that does not go through this class.
   void announce(Addr a, std::uint64_t bytes, bool write) const {
     if (observer_ != nullptr && bytes != 0) observer_->before_access(a, bytes, write);
   }
 
-  /// Until unbind() calls reach only what no attempt has versions of: untracked memory, the stack [low, high)
-  /// of the caller, and, to be read, what nobody may write to (capsules.md P49).
+  /// Until unbind() calls reach only memory that no attempt has versions of:
+  /// - untracked memory;
+  /// - the stack [low, high) of the caller;
+  /// - for reads, memory that no code may write to (capsules.md P49).
   void bind(Addr low, Addr high) { is_bound_ = true, stack_ = {low, high}; }
   void unbind() { is_bound_ = false; }
   bool is_bound() const { return is_bound_; }
-  /// Of the caller, if is_bound().
+  /// The stack of the caller, if is_bound().
   std::pair<Addr, Addr> bound_stack() const { return stack_; }
 
   bool readable(Addr a, std::uint64_t bytes) const {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kLibraryNamespaces[] = {"std::",    "__gnu_cxx::", "__gthread", "runtime.",
                                                    "runtime/", "sync.",       "sync/",     "internal/"};
 
-// What C, POSIX, OpenMP and the libraries reserve for themselves.
+// Prefixes that C, POSIX, OpenMP and the libraries reserve for themselves.
 constexpr std::string_view kReservedPrefixes[] = {
     "__",   "_IO_", "_int_", "_dl_", "_nl_",  "_mid_", "_Unwind_", "pthread_", "sem_",
     "cnd_", "mtx_", "thrd_", "omp_", "gomp_", "GOMP_", "GOACC_",   "lll_",     "futex_",

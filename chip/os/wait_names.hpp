@@ -1,6 +1,6 @@
-// What the functions that led to a wait say about it. The kernel sees a futex; whether that is a mutex, a
-// barrier or a condition variable, the names of the C library, of libgomp and of Go's runtime tell, and which
-// function is the user's.
+// Names of waits, from the functions that led to them. The kernel sees a futex only. The names of the C
+// library, of libgomp and of Go's runtime tell whether it is a mutex, a barrier or a condition variable, and
+// which function is the user's.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace rubato::chip {
 
-/// One function of a chain of calls.
+/// A function of a chain of calls.
 struct Called {
   Addr address = 0;         ///< inside it: its pc, or of a caller the last byte of the call
   std::string function;     ///< "deposit+0x12", or an address if it has no name
