@@ -1,5 +1,5 @@
-// A folder for the files of one test, gone with the object. Its name is nobody else's: CTest runs every test
-// as a process of its own, several at a time.
+// A folder for the files of one test, gone with the object. Its name is unique: CTest runs every test as a
+// process of its own, several at a time.
 // SPDX-License-Identifier: MIT
 #pragma once
 

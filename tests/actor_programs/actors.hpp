@@ -1,4 +1,4 @@
-// What members and threads outside spawn and share: children, which fail and are stopped in all ways,
+// Actors that members and threads outside spawn and share: children, which fail and are stopped in all ways,
 // mortals, which are killed, and sinks with bounded mailboxes. Clocks are in clocks.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -32,7 +32,7 @@ class Counted {
   Counted& operator=(const Counted&) = delete;
 };
 
-/// What a member or a thread outside gives to members, numbered for each receiver and lane.
+/// Numbers that a member or a thread outside gives to its messages to members, for each receiver and lane.
 class Numbers {
  public:
   std::uint32_t next(std::size_t receiver, bool is_urgent) {
@@ -82,7 +82,7 @@ void ask(const To& to, std::uint64_t key, bool is_alive) {
             });
 }
 
-/// What takes questions and jobs, of members and of children.
+/// Part of members and children that takes questions and jobs.
 class Answering {
  public:
   /// True: one is put off, and AnswerNow is to come.
@@ -115,7 +115,7 @@ class Answering {
   std::vector<std::pair<std::uint64_t, reply<std::uint64_t>>> late_;
 };
 
-/// Of a member or of a thread outside, the only one that it gets jobs of. Of a member some are bad.
+/// Child of a member or of a thread outside. Only its parent sends it jobs; some jobs of a member are bad.
 struct Child : behavior<Job, Bad, Question, AnswerNow> {
   static constexpr bool restarts = true;
   explicit Child(std::uint32_t stops_after) : stops_after_(stops_after) {}
@@ -152,7 +152,7 @@ inline void take_pulse(const Pulse& pulse, std::uint64_t who) {
   if (pulse.to != who) state->violate("a message reaches another actor than it was sent to");
 }
 
-/// Who spawns it kills it: how many pulses it handles before is open.
+/// Actor that its parent kills: how many pulses it handles before that is open.
 struct Mortal : behavior<Pulse> {
   void on(Pulse pulse) {
     const Alone::Scope scope(alone_);

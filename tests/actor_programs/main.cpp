@@ -36,7 +36,7 @@ void expect_equal(State& s, std::uint64_t one, std::uint64_t other, const char* 
   s.violate(std::string(sentence) + ": " + std::to_string(one) + " and " + std::to_string(other));
 }
 
-/// What holds in every order.
+/// Checks that hold in every order.
 void check(State& s, const ActorCounters& before, const ActorCounters& after) {
   expect_equal(s, s.handled + s.dead_jobs, s.jobs, "jobs handled or dead, and sent");
   expect_equal(s, s.handled_pulses + s.dead_pulses, s.pulses, "pulses handled or dropped, and sent");

@@ -38,7 +38,7 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
   void on(Down down) {
     const Alone::Scope scope(alone_);
     ++state->downs;
-    // It is over for good, whatever else its cell is used for meanwhile.
+    // The watched actor has ended for good, whatever its cell is used for meanwhile.
     ++state->jobs;
     actor<Job, Bad, Question, AnswerNow>::of(down.who.id()).send(Job{0, 0, kUnnumbered, 0, false});
   }
@@ -129,7 +129,7 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
     }
     if (!may_be_over && random.below(2) == 0) {
       std::uint64_t asked = random();
-      // One that is put off would come after stop().
+      // A question that is put off would be answered after stop().
       while (fate_of(asked) == Fate::put_off) asked = random();
       ask(child, asked, true);
     }

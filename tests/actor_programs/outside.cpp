@@ -16,7 +16,7 @@ constexpr bool kHasThreads = true;
 constexpr bool kHasThreads = false;
 #endif
 
-/// One thread's part of the program.
+/// Part of the program that a thread plays.
 class Part {
  public:
   Part(std::uint64_t seed, unsigned thread)
@@ -30,7 +30,7 @@ class Part {
   }
 
  private:
-  /// Of any length: the run may begin meanwhile, and workers fall asleep.
+  /// Pause of any length: the run may begin meanwhile, and workers fall asleep.
   void pause() {
     const std::uint64_t chosen = pauses_.below(16);
     if (!kHasThreads || chosen < 10) return;
@@ -79,7 +79,7 @@ class Part {
     }
   }
 
-  /// It may stop by itself while jobs for it are on their way.
+  /// Spawns a child, which may stop by itself while jobs for it are on their way.
   static void spawn_child(std::uint64_t key, std::uint32_t depth) {
     Rng random(key);
     const auto stops_after = static_cast<std::uint32_t>(random.below(2) == 0 ? 1 + random.below(4) : 0);

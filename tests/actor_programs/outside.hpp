@@ -10,7 +10,7 @@
 
 namespace actor_programs {
 
-/// Of this seed; most programs have none.
+/// Number of threads of the program with this seed; most programs have none.
 unsigned threads_of(std::uint64_t seed);
 
 class Outside {

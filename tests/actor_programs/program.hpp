@@ -1,5 +1,5 @@
-// What a random actor program has in common: what it counts, and what its messages carry. Whatever it counts
-// is the same in every order that rule A8 allows.
+// Common part of random actor programs: their counts, and the contents of their messages. All counts are the
+// same in every order that rule A8 allows.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -59,7 +59,7 @@ struct Pulse {
   std::uint32_t number;
   std::uint64_t to;  ///< the handle that it is sent to
 };
-/// One that lies in memory of its own.
+/// Message that lies in memory of its own.
 struct Question {
   using reply = std::uint64_t;
   std::uint64_t key;
@@ -79,7 +79,7 @@ struct Spin {
   std::shared_ptr<std::atomic<bool>> is_over;
 };
 
-/// What becomes of a question follows from its key, so that who asks knows it.
+/// Fate of a question. It follows from the key, so that the asker knows it.
 enum class Fate : std::uint8_t { answered, put_off, unanswered, failed };
 inline Fate fate_of(std::uint64_t key) {
   constexpr Fate kFates[] = {Fate::answered, Fate::answered, Fate::put_off,    Fate::put_off,
@@ -88,7 +88,7 @@ inline Fate fate_of(std::uint64_t key) {
 }
 inline std::uint64_t answer_to(std::uint64_t key) { return mix64(key + 6); }
 
-/// That turns of an actor never overlap: beside the flag, a plain member for the thread sanitizer.
+/// Check that turns of an actor never overlap: beside the flag, a plain member for the thread sanitizer.
 class Alone {
  public:
   class Scope {

@@ -139,8 +139,8 @@ TEST(Bounds, CyclesOfFullMailboxesGoOn) {
   run();
 }
 
-/// One has five messages and is muted by the other, which is then muted by it: both are neither full nor have
-/// room.
+/// The first actor has five messages and is muted by the second, which is then muted by the first: both are
+/// neither full nor have room.
 TEST(Bounds, TwoThatAreHalfFullDoNotWaitForEachOther) {
   Echo::handled = 0;
   struct First : behavior<Item> {
@@ -211,7 +211,7 @@ TEST(Bounds, OthersTimersDoNotWaitForOneOfAFullMailbox) {
       const auto is_called = std::make_shared<std::atomic<bool>>(false);
       engine::call_after(Duration::zero(), [is_called] { *is_called = true; });
 #if defined(RUBATO_ENGINE_NATIVE)
-      while (!*is_called) std::this_thread::yield();  // nobody makes room meanwhile
+      while (!*is_called) std::this_thread::yield();  // no turn makes room meanwhile
 #endif
     }
   };

@@ -1,4 +1,4 @@
-// What holds on every engine: an actor's children stop before it (rule A14).
+// Children of actors, on every engine: they stop before their parent (rule A14).
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

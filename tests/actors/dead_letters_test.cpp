@@ -73,7 +73,7 @@ TEST_F(DeadLetters, AListenerMaySubscribeAnother) {
   EXPECT_EQ(late, 1);
 }
 
-/// What a listener captures is destroyed when it has ended, not while it is called.
+/// The captures of a listener are destroyed when it has ended, not while it is called.
 TEST_F(DeadLetters, AListenerKeepsWhatItHoldsWhileItIsCalled) {
   subscription own;
   const auto held = std::make_shared<int>(0);

@@ -1,4 +1,4 @@
-// What holds on every engine: the lives of actors, their failures, names and groups.
+// Lives of actors, on every engine: their failures, names and groups.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

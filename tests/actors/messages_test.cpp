@@ -1,5 +1,5 @@
-// What holds on every engine: messages, their order, requests, stash. Compiled for each, natively run with 1,
-// 2 and 8 workers.
+// Messages, on every engine: their order, requests, stash. Compiled for each, natively run with 1, 2 and 8
+// workers.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

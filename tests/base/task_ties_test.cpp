@@ -1,5 +1,5 @@
-// What is a tie and what is not, on both sides of each rule: order by timestamps, creation, synchronization
-// and chains of them; exclusion by locale and by atomicity.
+// Ties, on both sides of each rule: order by timestamps, creation, synchronization and chains of them;
+// exclusion by locale and by atomicity.
 // SPDX-License-Identifier: MIT
 #include "base/task_ties.hpp"
 

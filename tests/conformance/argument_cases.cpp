@@ -1,4 +1,4 @@
-// What tasks are made of (M1): functions, callables, arguments of every kind. tracked<T> (M4).
+// Parts of a task (M1): functions, callables, arguments of every kind. tracked<T> (M4).
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <limits>

@@ -11,7 +11,7 @@ namespace {
 using namespace rubato;
 using conformance::linger;
 
-/// What committed tasks and capsules agree about: a counter of tasks beside one of capsules.
+/// Ledger on which committed tasks and capsules agree: a counter of tasks beside one of capsules.
 struct Ledger {
   std::uint64_t sum;
   std::uint64_t handled;

@@ -156,7 +156,7 @@ void increment_removed(resource<Counter> counter) {
   increment(counter);
 }
 
-/// Of other tasks that hold the handle nothing is said: see remove().
+/// Nothing is promised to other tasks that hold the handle: see remove().
 CASE(a_resource_removed_by_a_task_lives_until_tasks_annotated_with_it_have_ended) {
   reset();
   destroyed = 0;

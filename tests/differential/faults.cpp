@@ -1,4 +1,4 @@
-// Which bug the engine has: the one that RUBATO_FAULT names. native/fault.hpp says what each is.
+// Choice of the bug that the engine has: RUBATO_FAULT names it. native/fault.hpp says what each is.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <cstdlib>

@@ -61,7 +61,7 @@ void prepare(std::uint64_t seed) {
 void prepare(std::uint64_t /*seed*/) {}
 #endif
 
-/// What threads outside created after a task had thrown: it waits for the next run.
+/// Runs the tasks that threads outside created after a task had thrown: they wait for the next run.
 void run_what_came_late() {
   state->throws = false;
   try {

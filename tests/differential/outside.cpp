@@ -47,7 +47,7 @@ void use_own(resource<Temporary> object, std::uint64_t id, std::uint64_t key, An
 
 }  // namespace
 
-/// One thread's part of the program.
+/// Part of the program that a thread plays.
 class OutsideThreads::Creator {
  public:
   Creator(std::uint64_t seed, unsigned thread)
@@ -92,7 +92,7 @@ class OutsideThreads::Creator {
   }
 
  private:
-  /// Of any length: workers may fall asleep meanwhile, and run() may begin.
+  /// Pause of any length: workers may fall asleep meanwhile, and run() may begin.
   void pause() {
     const std::uint64_t chosen = pauses_.below(16);
     if (!kHasThreads || chosen < 8) return;

@@ -1,4 +1,4 @@
-// What native/pool/perturbation.hpp declares. Places are told apart by the address that perturb() returns
+// Definitions for native/pool/perturbation.hpp. Places are told apart by the address that perturb() returns
 // to. Each program picks, by its seed, few places where few or many calls hold the thread up, some of them
 // for one half of the threads only: a delay everywhere would leave the threads in step.
 // SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
-// What the tasks of one random program share, and what they may find wrong with it. Everything that ends up
-// in the digest is either commutative or touched in timestamp order, so that every legal schedule gives the
-// same.
+// State that the tasks of one random program share, and the faults that they may find in it. Everything that
+// ends up in the digest is either commutative or touched in timestamp order, so that every legal schedule
+// gives the same.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,8 +22,8 @@ using namespace rubato;
 
 inline constexpr unsigned kLocales = 6, kResources = 8;
 
-/// Two words, far apart, that are equal whenever nobody is in the middle of an update; and one that only
-/// tasks with timestamps of their own change.
+/// Data of a locale or resource. Two words, far apart, are equal whenever no task is in the middle of an
+/// update. A third is changed only by tasks with timestamps of their own.
 struct Cell {
   tracked<std::uint64_t> first = 0;
   alignas(64) tracked<std::uint64_t> filler[24] = {};
@@ -45,10 +45,10 @@ struct Fan {
   std::atomic<std::uint64_t> done{0};
 };
 
-/// What kind of timestamps the program has.
+/// Kind of timestamps that the program has.
 enum class Order : std::uint8_t { none, dense, unique };
 
-/// Of the program that runs now.
+/// State of the program that runs now.
 struct State {
   Order order = Order::none;
   bool throws = false;
@@ -82,7 +82,7 @@ bool is_whole(const Cell& cell, Rng& random);
 /// Lets others run for a moment, now and then.
 void dawdle(Rng& random);
 
-/// What a task that has ended has to say.
+/// Adds the result of a task that has ended.
 void tell(std::uint64_t word);
 void tell_violation(const char* what);
 

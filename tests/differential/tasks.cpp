@@ -15,14 +15,14 @@ constexpr unsigned kLevelShift = 40;
 
 enum class Place : std::uint8_t { nowhere, locale, resource };
 
-/// Where a task stands in the tree: one word, an argument. Numbers are those of an 8-ary heap, so that a
+/// Position of a task in the tree: one word, an argument. Numbers are those of an 8-ary heap, so that a
 /// child's is larger than its parent's and no two are the same.
 struct Position {
   std::uint32_t number;
   std::uint32_t depth;
 };
 
-/// What follows from a key.
+/// Properties of a task that follow from its key.
 struct Traits {
   explicit Traits(std::uint64_t key) : random(key) {
     const std::uint64_t chosen = random.below(16);
@@ -34,7 +34,7 @@ struct Traits {
     has_own_room = random.below(8) == 0;
     children_first = random.below(2) == 0;
   }
-  /// It may be run twice, and must say what it has to say in on_commit().
+  /// A reader may be run twice, so that it must report in on_commit().
   bool is_reader() const { return place == Place::resource && access == Access::reads; }
 
   Rng random;
@@ -198,7 +198,7 @@ void create_children(std::uint64_t key, Position position, Traits& t) {
   if (!t.is_reader() && random.below(6) == 0) create_temporary(mix64(key ^ 0xf), random);
 }
 
-/// Timestamps: nobody with a later one has started.
+/// Check of the timestamps: no task with a later one has started.
 void check_order() {
   if (!engine::is_timestamped()) return;
   const std::uint64_t own = timestamp() + 1;

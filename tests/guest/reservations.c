@@ -1,6 +1,6 @@
-// What must end the reservation of lr (the manual's chapter on lr and sc): another address, another sc, a
-// store of another hart, a system call of another hart that writes there or maps the page anew.
-// With the argument `control` another thread only looks on: prints whether the sc succeeds then.
+// Events that must end the reservation of lr (the manual's chapter on lr and sc): another address, another
+// sc, a store of another hart, a system call of another hart that writes there or maps the page anew. With
+// the argument `control` another thread only looks on: prints whether the sc succeeds then.
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// Waits of POSIX threads: how long timed ones take at least, that nobody is forgotten, that nobody passes too
+// Waits of POSIX threads: timed ones take at least their time, no waiter is forgotten, and none passes too
 // early.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE

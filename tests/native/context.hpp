@@ -19,7 +19,7 @@
 
 namespace rubato::runtime::test {
 
-/// One side of a switch, for the thread sanitizer. To make one takes it about a millisecond.
+/// Side of a switch of stacks, for the thread sanitizer. Making one takes the sanitizer about a millisecond.
 class SeenStack {
  public:
   SeenStack() = default;
@@ -27,7 +27,7 @@ class SeenStack {
   SeenStack& operator=(const SeenStack&) = delete;
 #if defined(__SANITIZE_THREAD__)
   ~SeenStack() { forget(); }
-  /// Of a function that has not begun: what another one has left on the stack is forgotten.
+  /// For a function that has not begun: the sanitizer forgets what another one has left on the stack.
   void start() {
     forget();
     fiber_ = __tsan_create_fiber(0);
@@ -58,7 +58,7 @@ class SeenStack {
       "mov %rsp, (%rdi)\n mov %rsi, %rsp\n"
       "pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n ret");
 }
-/// One side of a switch.
+/// Side of a switch of stacks.
 class Context {
  public:
   /// The first switch to it begins `function`, which must not return, on `stack`.

@@ -1,5 +1,5 @@
-// What happens to a task that acts on what no serial execution sees (C18): it may do anything, and nothing of
-// it may be seen. Reached in a serial execution, most of these end the program.
+// Behavior of a task that acts on a value that no serial execution sees (C18): it may do anything, and
+// nothing of it may be seen. Reached in a serial execution, most of these end the program.
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 

@@ -66,7 +66,7 @@ const std::map<std::string, Faults>& faults() {
   return all;
 }
 
-/// Of "doom_at=N[,M]".
+/// Plan of "doom_at=N[,M]".
 std::optional<DoomPlan> plan_of(const std::string& word) {
   DoomPlan plan;
   if (std::sscanf(word.c_str(), "doom_at=%" SCNu64 ",%" SCNu32, &plan.delay, &plan.attempts) < 1) return {};

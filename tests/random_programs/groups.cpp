@@ -39,7 +39,7 @@ std::uint64_t latest_of(std::uint64_t group) {
   return group == kNone ? kTimestamps - 1 : group * kTimestamps / kGroups;
 }
 
-/// What a task is, and does: it follows from its key.
+/// Properties and actions of a task: they follow from its key.
 struct Plan {
   explicit Plan(std::uint64_t key) : random(mix(seed) ^ key) {
     constexpr TaskType types[] = {TaskType::spec, TaskType::nonspec, TaskType::mayspec};

@@ -11,7 +11,7 @@
 #include "rubato/rubato.hpp"
 #include "tests/random_programs/program.hpp"
 
-/// Of the program that is linked with capalloc.
+/// Check of capalloc's heap; null unless the program is linked with capalloc.
 [[gnu::weak]] const char* capalloc_check() __asm__("capalloc_check");
 
 namespace random_tasks {

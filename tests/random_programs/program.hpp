@@ -61,21 +61,21 @@ struct Memory {
 };
 extern Memory memory;
 
-/// Which part of memory a task may touch.
+/// The part of memory that a task may touch.
 struct Reach {
   bool everything = false;  ///< bytes and pairs
   bool has_locale = false;  ///< what `locale` owns
   std::uint64_t locale = 0;
 };
 
-/// One random access, or a few; folds what was loaded into `seen`.
+/// Makes a random access, or a few; folds what was loaded into `seen`.
 void access(Random& random, const Reach& reach, std::uint64_t& seen);
 /// Updates a pair, with another access in between.
 void update_pair(Random& random, const Reach& reach, std::uint64_t& seen);
 /// Whether a pair holds two equal words, as in every serial execution.
 bool is_pair_whole(Random& random, const Reach& reach, std::uint64_t& seen);
 
-/// What a task does that saw what it cannot have seen: anything.
+/// Behavior of a task that saw what it cannot have seen: anything.
 void disaster(std::uint64_t key);
 /// Leaves where this task's stack is, for disasters.
 void remember_stack();

@@ -16,7 +16,7 @@ using rubato::TaskType;
 /// Timestamps of `unique`: a time, then a number that no other task of the program has.
 constexpr unsigned kNumberBits = 20;
 
-/// What a task is told, besides its key, in one argument.
+/// Instructions to a task, besides its key, in one argument.
 struct Told {
   std::uint32_t descendants = 0;
   std::uint8_t type = 0;

@@ -41,7 +41,7 @@ struct Explored : ExploredAtomics {
   }
 };
 
-/// Which fault the protocols have now.
+/// The fault that the protocols have now.
 extern Fault fault;
 
 }  // namespace rubato::tm

@@ -9,7 +9,7 @@
 namespace rubato::apps {
 namespace {
 
-// Users 0 and 1 rate item 1 (participant 4): 1/2 and 1. User 2 rates nothing, items 0 and 2 nobody rates.
+// Users 0 and 1 rate item 1 (participant 4): 1/2 and 1. User 2 rates nothing, items 0 and 2 have no rating.
 const std::vector<Edge> kTwo = {{0, 1, 3}, {1, 1, 6}};
 
 TEST(Ratings, AreLengthsRelativeToTheLargest) {

@@ -1,4 +1,4 @@
-// What generated graphs promise: the shape of a road network, the same graph from the same seed.
+// Properties of generated graphs: the shape of a road network, the same graph from the same seed.
 // SPDX-License-Identifier: MIT
 #include "apps/common/graph_generator.hpp"
 

@@ -73,7 +73,7 @@ TEST(TpchGenerator, RefusesScalesWithoutACustomer) {
 TEST(JoinSerial, AddsUpAJoinDoneByHand) {
   const TpchTables t{{{1, 7}, {2, 24}, {3, 7}}, {{10, 1, 100}, {11, 2, 250}, {12, 9, 999}, {13, 1, 1}}};
   const JoinResult r = join_serial(t);
-  EXPECT_EQ(r.matches(), 3u);  // nobody is customer 9
+  EXPECT_EQ(r.matches(), 3u);  // no customer has number 9
   EXPECT_EQ(r.sums[JoinResult::kRevenue + 7], 101u);
   EXPECT_EQ(r.sums[JoinResult::kRevenue + 24], 250u);
   EXPECT_EQ(r.revenue(), 351u);
@@ -206,7 +206,8 @@ TEST_P(EveryJoin, FindsTheSamePairsAsTheSerialOne) {
   const auto [parts, records] = GetParam();
   const JoinOptions options{records, parts};
   TpchTables tables = generate_tpch(0.005, 3);
-  tables.customers.erase(tables.customers.begin() + 100, tables.customers.begin() + 200);  // orders of nobody
+  tables.customers.erase(tables.customers.begin() + 100,
+                         tables.customers.begin() + 200);  // their orders stay
   const JoinResult expected = join_serial(tables);
   ASSERT_LT(expected.matches(), tables.orders.size());
   EXPECT_EQ(join_tasks(tables, options), expected);

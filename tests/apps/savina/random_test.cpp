@@ -18,7 +18,7 @@ TEST(SuiteRandom, BeginsAsComputedByHandAndHasThePublishedPeriod) {
   EXPECT_EQ(seen.size(), 65'536u);
 }
 
-/// What java.util.Random of OpenJDK 17 returns, called in this order.
+/// Numbers that java.util.Random of OpenJDK 17 returns, called in this order.
 TEST(JavaRandom, ReturnsWhatJavaReturns) {
   JavaRandom random(123'456);
   EXPECT_EQ(random.next(), 1'774'763'047);

@@ -121,7 +121,7 @@ class History {
     return item ? cache_.store(counters, item, named(key).hash, request) : StoreAnswer{Stored::not_stored};
   }
 
-  /// Some pages of the class of the values in each shard, so that the mover has something to do.
+  /// Fills pages of the class of the values in each shard, so that the mover has something to do.
   void fill() {
     ThreadCounters counters;
     for (unsigned n = 0; n < 10'000; ++n) store(counters, "fill" + std::to_string(n), value_of(n), {});

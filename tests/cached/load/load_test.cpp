@@ -15,7 +15,7 @@ namespace rubato::cached::load {
 namespace {
 
 TEST(Load, ZipfDrawsEachNumberAsOftenAsItsLawSays) {
-  // Of 4 numbers with exponent 1: 1, 1/2, 1/3, 1/4 of 25/12.
+  // Probabilities of 4 numbers with exponent 1: 1, 1/2, 1/3, 1/4 of 25/12.
   KeyChooser chooser(4, 1.0);
   Rng rng(1);
   constexpr int kDraws = 100'000;

@@ -48,7 +48,7 @@ TEST(CrawlSchedule, WaitsForTheMinuteInWhichEnoughWillHaveExpired) {
   CrawlCensus::Class census;
   census.alive = 1000, census.by_minute[3] = 900;
   const std::vector<std::uint32_t> at = looks(census, 1500);
-  // It comes to three minutes, goes back by one where that has been reached, and so on.
+  // The interval rises to three minutes, falls by one when that is reached, and so on.
   EXPECT_EQ(std::vector<std::uint32_t>(at.begin(), at.begin() + 6),
             (std::vector<std::uint32_t>{0, 66, 192, 378, 504, 690}));
 }

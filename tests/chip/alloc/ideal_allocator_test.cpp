@@ -1,4 +1,4 @@
-// What may be reused when, and what an abort undoes (C18; Espresso, Sec. VI-A "Memory allocation").
+// Reuse of freed memory, and undoing by aborts (C18; Espresso, Sec. VI-A "Memory allocation").
 // SPDX-License-Identifier: MIT
 #include "chip/alloc/ideal_allocator.hpp"
 
@@ -44,7 +44,7 @@ struct IdealAllocatorTest : ::testing::Test {
     return allocator.free(caller(attempt), a);
   }
   static IdealAllocator::Caller caller(Attempt* attempt) { return {CoreId{1}, 1001, attempt, Cycle{7}}; }
-  /// True if nobody can get `a` now.
+  /// True if no caller can get `a` now.
   bool is_kept(Addr a) {
     const Addr next = take();
     EXPECT_EQ(free(next), FreeOutcome::done);

@@ -27,7 +27,7 @@ struct Model final : Aborter {
   // Aborter
   void abort(std::span<Attempt* const> victims, const AbortReason&, Cycle) override {
     std::vector<Attempt*> all(victims.begin(), victims.end());
-    // Who freed what a victim allocated had its pointer from it.
+    // An attempt that freed a victim's block had the pointer from the victim.
     for (std::size_t i = 0; i < all.size(); ++i)
       for (const auto& [a, block] : blocks)
         if (block.owner == all[i] && block.freed_by != nullptr &&
@@ -65,7 +65,7 @@ struct Model final : Aborter {
     auto chosen = std::next(blocks.begin(), static_cast<std::ptrdiff_t>(rng.below(blocks.size())));
     const Addr a = chosen->first;
     Attempt* owner = chosen->second.owner;
-    // Nobody but an earlier attempt's later readers has its pointers.
+    // Only the owner and later attempts, which may have read its stores, have pointers to the block.
     if (owner != nullptr && owner != attempt &&
         (attempt == nullptr || attempt->virtual_time < owner->virtual_time))
       return;

@@ -225,7 +225,8 @@ TEST(L1Marks, WhatANonSpeculativeTaskCheckedIsGoodForAllUntilASpeculativeOneUses
   EXPECT_TRUE(l1.covers(LineAddr{2}, true));  // of its own use it need not be afraid
   EXPECT_TRUE(l1.hit(LineAddr{4}, false));
   EXPECT_FALSE(l1.covers(LineAddr{4}, true));
-  // An earlier one: nobody read line 2 between, so it may; but it must abort the later reader to write.
+  // An earlier task: no access to line 2 came between, so it may read; to write it must abort the later
+  // reader.
   l1.clear_marks();
   l1.begin_task(&uses);
   for (const bool write : {false, true}) EXPECT_TRUE(l1.covers(LineAddr{1}, write));
@@ -356,7 +357,7 @@ TEST(L1Marks, AUseIsRecordedOnceThoughTheFilterForgetsIt) {
       for (const bool write : {false, line == 3}) EXPECT_TRUE(l1.hit(LineAddr{line}, write));
   using Seen = std::vector<std::pair<std::uint64_t, bool>>;
   EXPECT_EQ(uses.seen, (Seen{{3, false}, {3, true}, {67, false}}));
-  // Whoever marks a line has recorded its use.
+  // The caller of mark() has recorded the line's use.
   uses.seen.clear();
   put(l1, LineAddr{4}, LineState::modified);
   l1.mark(LineAddr{4}, false);

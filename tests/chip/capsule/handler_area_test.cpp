@@ -1,4 +1,4 @@
-// Where a core keeps its handlers (P44).
+// Memory where a core keeps its handlers (P44).
 // SPDX-License-Identifier: MIT
 #include "chip/capsule/handler_area.hpp"
 

@@ -1,4 +1,4 @@
-// Where capsule calls may lead (P18, P21): on both sides of each bound of the vector and of its entries.
+// Targets of capsule calls (P18, P21): on both sides of each bound of the vector and of its entries.
 // SPDX-License-Identifier: MIT
 #include "chip/capsule/vector.hpp"
 

@@ -1,5 +1,5 @@
-// What a protocol has to write on top of the kit, and what it gets from it: one of a single tile, which asks
-// nothing but memory.
+// Division of work between a protocol and the kit below it: a protocol of a single tile, which asks nothing
+// but memory.
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/cache_protocol.hpp"
 

@@ -46,7 +46,7 @@ struct Gate : testing::Test {
     line.state = LineState::exclusive;
     line.canary = kOld;
   }
-  /// Of which `there` and `back` take 10 cycles each.
+  /// Checks a hit; `there` and `back` take 10 cycles each.
   bool check_hit() {
     const auto way = [&](const char* name) {
       return [this, name](TileId) {

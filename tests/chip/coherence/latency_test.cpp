@@ -144,7 +144,7 @@ TEST_F(Latencies, AStoreOfAWholeLineNeedsNoDataFromMemoryOrTheSlice) {
   for (std::uint32_t m = 0; m < 4; ++m) EXPECT_EQ(rig.mesi.controller(m).reads(), 0U);
   EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(near_32), LineState::modified);
   expect(rig.access(0, near_32, kStore, 1000), 1000, 2, ServedBy::l1, {.l1 = 2});
-  // Where the slice has the line, which nobody holds: the same. A line of two readers: as an upgrade.
+  // The same for a line that the slice has and no tile holds. A line of two readers: as an upgrade.
   const LineAddr read = rig.line_at(9, 32, 1);
   for (const std::uint32_t tile : {1U, 18U}) rig.access(core_of(tile), read, kLoad, 2000);
   expect(rig.access(0, read, kLine, 3000), 3000, 39, ServedBy::llc,

@@ -1,4 +1,4 @@
-// What the hierarchy promises beside latencies: conflict-check hooks, warming, forgetting, reservations, wide
+// Promises of the hierarchy beside latencies: conflict-check hooks, warming, forgetting, reservations, wide
 // chips, no allocation, and a sentence for an unknown protocol (C14, C4, C18, C20).
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/memory_hierarchy.hpp"
@@ -191,7 +191,7 @@ TEST(ConflictHooks, AnUncheckedUpgradeNeedsAGlobalCheckLater) {
 
 TEST(ConflictHooks, EveryLossOfACopyOrOfTheRightToWriteIsReported) {
   using Losses = std::vector<RecordingCheck::Loss>;
-  // Whoever takes the line, checked or not.
+  // Accesses that take the line, checked or not.
   for (const auto& [load, store] :
        {std::pair{kLoad, kStore}, std::pair{AccessKind::untracked_load, AccessKind::rollback},
         std::pair{AccessKind::fetch, AccessKind::untracked_store}}) {

@@ -22,7 +22,7 @@ struct SpeculatedOnce final : ConflictCheck {
   void on_llc_evict(LineAddr) override {}
 };
 
-/// One tile of two cores, whose L2 has the line.
+/// Tile of two cores, whose L2 has the line.
 struct PathOfAnAccess : testing::Test {
   explicit PathOfAnAccess(LineState state = LineState::exclusive)
       : parts(resolve(tiny_caches(2, 2)), 0),

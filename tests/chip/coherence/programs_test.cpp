@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t kTiles = 8, kPrograms = 4, kCoresPerTile = 2;
 
-/// One access at a time, each with all that it entails.
+/// Accesses one at a time, each with all that it entails.
 struct Programs final : AccessClient {
   explicit Programs(const std::string& protocol, bool are_numbered = true,
                     const std::string& interleave = "hash")

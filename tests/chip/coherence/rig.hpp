@@ -29,7 +29,7 @@ struct Rig {
   AccessResult access(std::uint32_t core, LineAddr line, AccessKind kind, std::uint64_t now) {
     return mesi.access(CoreId{core}, line, kind, Cycle{now});
   }
-  /// What a core does: its L1 first, then the memory system.
+  /// Access of a core: its L1 first, then the memory system.
   void use(std::uint32_t core, LineAddr line, AccessKind kind, std::uint64_t now) {
     L1Cache& l1 = kind == AccessKind::fetch ? mesi.l1i(CoreId{core}) : mesi.l1d(CoreId{core});
     const bool write = kind == AccessKind::store || kind == AccessKind::atomic;

@@ -243,7 +243,7 @@ TEST_F(Detector, NamesEverybodyWhoIsLater) {
 // ---- What it costs ----
 
 TEST_F(Detector, ATileCheckTakesFiveCyclesAndOneForEachTimestampCompared) {
-  EXPECT_EQ(tile(0, kStore).cycles, 0U);  // nobody is uncommitted
+  EXPECT_EQ(tile(0, kStore).cycles, 0U);  // no attempt is uncommitted
   rig.begin(0, 20);
   EXPECT_EQ(tile(0, kStore).cycles, 5U);
   reader(1, 10);
@@ -252,7 +252,7 @@ TEST_F(Detector, ATileCheckTakesFiveCyclesAndOneForEachTimestampCompared) {
   writer(2, 11);
   EXPECT_EQ(tile(0, kStore).cycles, 7U);
   EXPECT_EQ(tile(0, kLoad).cycles, 6U);
-  EXPECT_EQ(tile(core_of(1), kStore).cycles, 0U);  // nobody in that tile
+  EXPECT_EQ(tile(core_of(1), kStore).cycles, 0U);  // no attempt in that tile
   rig.detector.record(CoreId{0}, kLine, true);     // one's own is not compared
   EXPECT_EQ(tile(0, kStore).cycles, 7U);
 }
@@ -265,7 +265,7 @@ TEST_F(Detector, AGlobalCheckWaitsForTheFarthestTileAsked) {
   lose(1);
   // 9 (1,1) to 18 (2,2): 3, one more flit for the virtual time, 5 + 1, back 3; tile 1 is one hop away.
   EXPECT_EQ(global(0, kStore).cycles, 13U);
-  // A load concerns writers: nobody is asked but the own tile.
+  // A load concerns writers: only the own tile is asked.
   EXPECT_EQ(global(0, kLoad).cycles, 5U);
   // A holder is contacted anyway: check alone. Tile 1: 1 + 1 + 6 + 1.
   EXPECT_EQ(global(0, kStore, bit(18)).cycles, 9U);
@@ -355,7 +355,7 @@ TEST_F(Detector, AHitNeedsAGlobalCheckAtOrBelowALiveCanary) {
   EXPECT_FALSE(tile(1, kLoad, kMinVirtualTime).needs_global);
   rig.units.gvt = at(21);
   EXPECT_TRUE(tile(1, kLoad, at(21)).needs_global);
-  EXPECT_FALSE(tile(1, kLoad, at(20)).needs_global);  // whoever it was has committed
+  EXPECT_FALSE(tile(1, kLoad, at(20)).needs_global);  // the canary's attempt has committed
 }
 
 TEST_F(Detector, AnUncoveredHitIsLeftToTheGlobalCheck) {

@@ -74,7 +74,7 @@ struct ConflictRig {
     return a;
   }
   Attempt* begin(std::uint32_t core, Timestamp timestamp) { return begin(core, VirtualTime{timestamp, 1}); }
-  /// What a core's pipeline does when a task starts; `vt` is a speculative one's.
+  /// Start of a task, as a core's pipeline does it; `vt` is a speculative one's.
   void begin_task(std::uint32_t core, VirtualTime vt, bool speculative) {
     L1Cache& l1 = mesi.l1d(CoreId{core});
     if (!l1.has_marks()) return;
@@ -96,8 +96,8 @@ struct ConflictRig {
   bool is_live(const Attempt* a) const {
     return std::find(units.live.begin(), units.live.end(), a) != units.live.end();
   }
-  /// What a core's pipeline does: the L1 if its marks cover the access, else the access, its mark, its
-  /// record.
+  /// Access, as a core's pipeline does it: the L1 if its marks cover the access, else the access, its mark,
+  /// its record.
   AccessResult use(std::uint32_t core, LineAddr line, AccessKind kind, std::uint64_t now) {
     L1Cache& l1 = mesi.l1d(CoreId{core});
     if (is_tracked(kind) && l1.hit(line, is_write(kind))) return {};

@@ -1,7 +1,7 @@
 // Random attempts, non-speculative and untracked accesses on small chips whose caches evict all the time,
 // against an oracle that sees every set: no access is served while a later attempt that it conflicts with
-// lives, whatever the caches, canaries and sticky bits did to avoid checks; with exact sets nobody else is
-// aborted. And each mechanism left out in turn, which the oracle must notice (C14, C15).
+// lives, whatever the caches, canaries and sticky bits did to avoid checks; with exact sets no other attempt
+// is aborted. And each mechanism left out in turn, which the oracle must notice (C14, C15).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class Play {
   ConflictRig& rig() { return rig_; }
 
   void run() {
-    // One core makes a few steps in a row: what it checked is still in its L1.
+    // Bursts: a core makes a few steps in a row, so that the lines that it checked are still in its L1.
     for (std::uint32_t i = 0; i < chip_.steps;) {
       const CoreId core{static_cast<std::uint32_t>(rng_.below(chip_.cores))};
       for (std::uint64_t burst = 1 + rng_.below(8); burst != 0 && i < chip_.steps; --burst, ++i) {

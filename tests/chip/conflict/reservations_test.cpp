@@ -1,5 +1,5 @@
-// What ends the reservation of a non-speculative task's load-reserved, and what does not (C12, C13). Tile 0
-// has cores 0 to 3; core 0 reserves.
+// Ends of the reservation of a non-speculative task's load-reserved, and events that do not end it (C12,
+// C13). Tile 0 has cores 0 to 3; core 0 reserves.
 // SPDX-License-Identifier: MIT
 #include "chip/conflict/reservations.hpp"
 

@@ -1,4 +1,4 @@
-// Whom a system call aborts before it takes effect (C18), and that it finds what the abort restored.
+// Aborts by a system call before it takes effect (C18). The call finds the values that the abort restored.
 // SPDX-License-Identifier: MIT
 #include "chip/conflict/system_call_checks.hpp"
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kPage = AddressSpace::kPageBytes;
 constexpr Addr kStackLow = kData + 10 * kPage, kStackHigh = kData + 15 * kPage + 64;
 constexpr std::uint32_t kLinks = 1 << 7;  // rd is ra
 
-/// One task, whose body calls the one capsule: what that does is emitted next.
+/// Chip with one task, whose body calls the one capsule. The capsule's code is emitted next.
 class CapsuleChip : public ScriptedChip {
  public:
   explicit CapsuleChip(const std::function<void(Config&)>& change = [](Config&) {})

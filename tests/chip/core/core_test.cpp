@@ -89,7 +89,7 @@ TEST(SpeculativeCore, AbortsARunningTaskThatWaitsForTheClock) {
   chip.run(100);
   EXPECT_EQ(chip.parts[0].system.accesses.size(), 2U);
   EXPECT_EQ(chip.dispatched, (Dispatched{{1, Cycle{0}}, {2, Cycle{60}}}));
-  // It had run ahead to 45: those cycles are the attempt's, then it rolls back.
+  // The core had run ahead to 45: those cycles are the attempt's, then it rolls back.
   EXPECT_EQ(Chip::cycles(attempt), 45U);
   EXPECT_EQ(chip.cycles(CycleClass::aborted), 60U);
   EXPECT_EQ(chip.account->by_function().at(kBody).of_class(CycleClass::aborted), 60U);

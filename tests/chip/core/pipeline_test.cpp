@@ -241,9 +241,9 @@ TEST(Pipeline, APauseCutsNoLookahead) {
     EXPECT_EQ(m.pipeline->run(Cycle{0}, next_other, pause), PipelineStop::resume);
     return m.pipeline->cycle();
   };
-  // Others have business at 10: ahead until 30, whoever wants to look in between.
+  // Another event is at 10: the core runs ahead until 30, wherever the pause is.
   for (const std::uint64_t pause : {5U, 12U, 25U}) EXPECT_EQ(run(Cycle{10}, Cycle{pause}), Cycle{30});
-  // Nobody else has: the core comes back to be looked at.
+  // No other event: the core comes back at the pause.
   EXPECT_EQ(run(kNever, Cycle{5}), Cycle{6});
 }
 

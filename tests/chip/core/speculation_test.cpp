@@ -1,5 +1,5 @@
-// What the pipeline does for a speculative task (C7, C14, C15): sets, undo log in the attempt and in
-// simulated memory, marks, look-ahead, accesses that are blocked or abort tasks.
+// Pipeline under a speculative task (C7, C14, C15): sets, undo log in the attempt and in simulated memory,
+// marks, look-ahead, accesses that are blocked or abort tasks.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -85,7 +85,7 @@ class Server : public ::testing::Test {
     text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
     return text;
   }
-  /// What it answers, without frames and acknowledgments.
+  /// Answer of the server, without frames and acknowledgments.
   std::string answer(const std::string& question) {
     say(packet(question) + packet("c"));
     EXPECT_EQ(server_->stopped(machine_, 7, 5), GdbServer::Wish::go_on);
@@ -211,7 +211,7 @@ TEST_F(Server, Detaches) {
   say(packet("D"));
   EXPECT_EQ(server_->stopped(machine_, 7, 5), GdbServer::Wish::detach);
   EXPECT_THAT(heard(), HasSubstr(packet("OK")));
-  server_->ended(0, 0);  // says it to nobody
+  server_->ended(0, 0);  // without a debugger
 }
 
 TEST_F(Server, EndsTheRunOfADebuggerThatIsGone) {

@@ -1,4 +1,4 @@
-// Where blocks begin and end, how they link, and when they are forgotten.
+// Blocks: where they begin and end, how they link, and when they are forgotten.
 // SPDX-License-Identifier: MIT
 #include "chip/isa/block_cache.hpp"
 

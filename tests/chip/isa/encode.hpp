@@ -30,7 +30,7 @@ enum class Form : std::uint8_t {
   none,
 };
 
-/// Which register files the operands are in: bit 0 rd, bit 1 rs1, bit 2 rs2 and rs3 are f registers.
+/// Register files of the operands: bit 0 rd, bit 1 rs1, bit 2 rs2 and rs3 are f registers.
 enum : std::uint8_t { kInt = 0, kFd = 1, kF1 = 2, kF2 = 4, kFd1 = 3, kF12 = 6, kAllF = 7 };
 
 struct Encoding {

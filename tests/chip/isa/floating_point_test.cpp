@@ -32,7 +32,7 @@ struct Outcome {
   }
 };
 
-/// One instruction on f1, f2, f3 (or x1 where it reads an integer), result from f4 (or x4).
+/// Runs an instruction on f1, f2, f3 (or x1 where it reads an integer), result from f4 (or x4).
 Outcome run(std::string_view name, unsigned rm, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0,
             unsigned frm = 0) {
   static Machine m;

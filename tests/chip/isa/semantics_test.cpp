@@ -222,7 +222,7 @@ TEST(Semantics, ScFailsOnAnotherLineAndAfterAnotherRun) {
   m.emit("ecall");
   m.run();
   EXPECT_EQ(m.x(11), 1u);
-  m.hart.pc += 4;  // whoever ran meanwhile may have stored
+  m.hart.pc += 4;  // another thread that ran meanwhile may have stored
   m.run();
   EXPECT_EQ(m.x(12), 1u);
   EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 0u);

@@ -1,4 +1,4 @@
-// Which ranges show which bytes of which file: cuts, offsets, and the end of the file.
+// Ranges of memory that show bytes of files: cuts, offsets, and the end of the file.
 // SPDX-License-Identifier: MIT
 #include "chip/memory/file_views.hpp"
 

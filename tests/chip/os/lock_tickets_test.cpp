@@ -1,4 +1,4 @@
-// Who holds a lock, from the tickets that were drawn (P53).
+// Holder of a lock, from the tickets that were drawn (P53).
 // SPDX-License-Identifier: MIT
 #include "chip/os/lock_tickets.hpp"
 

@@ -1,4 +1,4 @@
-// The thread scheduler: turns, homes, and that nobody starves.
+// The thread scheduler: turns, homes, and starvation freedom.
 // SPDX-License-Identifier: MIT
 #include "chip/os/thread_scheduler.hpp"
 

@@ -1,4 +1,4 @@
-// What run.check_capsules finds in capsules, and what not (P104): on both sides of each bound.
+// Findings of run.check_capsules in capsules (P104): on both sides of each bound.
 // SPDX-License-Identifier: MIT
 #include "chip/replay/capsule_lint.hpp"
 

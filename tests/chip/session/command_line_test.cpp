@@ -1,4 +1,4 @@
-// What the command line means, and the sentence for everything that is wrong with it (cli.md).
+// Meaning of the command line, and the sentence for everything that is wrong with it (cli.md).
 // SPDX-License-Identifier: MIT
 #include "chip/session/command_line.hpp"
 

@@ -18,7 +18,7 @@
 
 namespace rubato::chip::test {
 
-/// What a task does: creates its children one after another, `gap` cycles before each, then finishes after
+/// Script of a task: it creates its children one after another, `gap` cycles before each, then finishes after
 /// `tail`.
 struct Script {
   Latency gap = 1, tail = 10;
@@ -100,7 +100,7 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
     EXPECT_TRUE(alive.empty()) << "the region ended before its tasks";
   }
 
-  // What happened.
+  // Events of the run.
   struct Event {
     TaskDescriptor task;
     Cycle created, enqueued, dispatched, finished;

@@ -87,7 +87,7 @@ TEST_F(GroupWaitsTest, ATaskThatTheProgramKeepsIsFoundBesideOthersAndWhenTheRegi
   EXPECT_EQ(waits.kept().tasks.size(), 1u);
   waits.created_again(waiting(1, std::nullopt));
   EXPECT_TRUE(waits.kept().tasks.empty());
-  waits.discarded_again(waiting(1, std::nullopt));  // whoever created it was aborted
+  waits.discarded_again(waiting(1, std::nullopt));  // the attempt that created it was aborted
   EXPECT_EQ(waits.kept().tasks.size(), 1u);
 }
 

@@ -1,4 +1,4 @@
-// The send buffer: entries count until their acknowledgements have arrived and somebody looks.
+// The send buffer: an entry counts until its acknowledgement has arrived and the next look finds it.
 // SPDX-License-Identifier: MIT
 #include "chip/task/send_buffer.hpp"
 

@@ -121,7 +121,7 @@ TEST(SpeculationTrials, CountOnlyWhatWasDispatchedInATrialOfANarrowerReach) {
   for (int i = 0; i < 1000 && chip.trials.reach() != SpeculationReach::none; ++i) chip.step(2, 6);
   ASSERT_EQ(chip.trials.reach(), SpeculationReach::none);
   chip.trials.no_attempt_runs(chip.now);
-  // Of attempts that had finished before.
+  // Commits of attempts that had finished before the trial.
   while (chip.trials.reach() == SpeculationReach::none) {
     chip.now = chip.now + 200;
     for (int i = 0; i < 50; ++i) chip.trials.committed({chip.gvt, tie_breaker(Cycle{1}, CoreId{0})});

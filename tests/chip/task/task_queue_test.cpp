@@ -167,7 +167,7 @@ TEST(TaskQueue, ATaskSetAsideHidesNobodyUntilItIsRecalled) {
     tasks.push_back(task);
   }
   constexpr Lane kLane = Lane::untimestamped;
-  // Those of its locale follow it where they have waited for one of that locale.
+  // Tasks 1 and 2 wait for the task of their locale that runs; then task 2 follows when task 1 is set aside.
   queue.dispatch(queue.earliest_free(kLane), 0, false);
   ASSERT_EQ(queue.earliest_free(kLane), tasks[3]);
   queue.finish(0);

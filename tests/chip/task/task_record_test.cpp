@@ -1,4 +1,4 @@
-// Where a task's members lie: in which of the host's cache lines, see Task.
+// Layout of a task: which of the host's cache lines each member is in, see Task.
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_record.hpp"
 

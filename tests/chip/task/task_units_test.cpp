@@ -55,7 +55,8 @@ TEST(SpeculativeRule, LetsMayspecTasksWaitForTheTimestampOfWhomTheyYieldTo) {
   EXPECT_EQ(may_run(5), RunMode::none);
   EXPECT_EQ(may_run(6), RunMode::speculative);
   EXPECT_EQ(may_run(9), RunMode::non_speculative);
-  // Of the earliest timestamp it must not keep others from running non-speculatively, whatever it waits for.
+  // At the earliest timestamp the task runs, whatever it waits for: otherwise it would keep others from
+  // running non-speculatively.
   Task parent;
   task.uncommitted_parent = &parent;
   task.speculates_from = 10;
@@ -190,7 +191,7 @@ struct Barrier {
 };
 
 TEST(Rounds, TaskOfTheNextTimestampRunsWhenTheFirstRoundAfterTheFinishHasArrived) {
-  // Where task 1 finishes with tail 0.
+  // Cycle at which task 1 finishes with tail 0.
   const Cycle base = Barrier(0, 10).first.finished;
   ASSERT_LT(base, Cycle{900});
   const Latency to_1000 = Cycle{1000} - base;

@@ -1,3 +1,3 @@
-// An exception that nobody catches.
+// An exception without a handler.
 // SPDX-License-Identifier: MIT
 int main() { throw 1; }

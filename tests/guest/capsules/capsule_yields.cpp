@@ -1,5 +1,5 @@
-// Who gives up its core to an earlier task (P41): of two speculative tasks the one that is in no capsule,
-// though it is the earlier of both. The capsule is not doomed.
+// Choice of the attempt that gives up its core to an earlier task (P41): of two speculative tasks the one
+// that is in no capsule, though it is the earlier of both. The capsule is not doomed.
 // SPDX-License-Identifier: MIT
 #include <time.h>
 

@@ -1,6 +1,6 @@
-// What is left to do where a task is aborted in a capsule (P36 to P38): the task runs again at once, on its
-// locale too, while the capsule goes on; that keeps its core, creates nothing, and holds the end of run(),
-// which comes after the handlers that it registers even at its very end.
+// Abort of a task in a capsule (P36 to P38): the task runs again at once, on its locale too, while the
+// capsule goes on. The capsule keeps its core, creates nothing, and holds the end of run(). That end comes
+// after the handlers that the capsule registers even at its very end.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

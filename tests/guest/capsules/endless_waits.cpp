@@ -39,7 +39,7 @@ RUBATO_CAPSULE(void, sleep_for, (std::uint64_t ns)) {
   if (capsule::system_call(SYS_nanosleep, &time, 0) == 0) count(seen->slept);
 }
 
-// One byte of the pipe, which goes back if the task is aborted.
+// Takes one byte of the pipe, which goes back if the task is aborted.
 RUBATO_CAPSULE(std::int64_t, take_byte, ()) {
   constexpr auto kGiveBack = [](std::uint64_t) {
     if (write(seen->ends[1], "x", 1) == 1) count(seen->handled);
@@ -62,7 +62,7 @@ bool make_pipe() {
   return true;
 }
 
-// Those that begin before the first task has stored read what no task ever writes.
+// Attempts that begin before the first task has stored read a value that no task ever writes.
 bool wrong() {
   if (!make_pipe()) return false;
   rubato::create<rubato::nonspec>(

@@ -85,7 +85,7 @@ std::uint64_t now() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// One core is the first task's for all the time.
+// The first task keeps its core all the time.
 bool overlap() {
   constexpr std::uint64_t kSleepers = 8, kTime = 20'000;
   rubato::create<rubato::nonspec>(

@@ -59,7 +59,7 @@ void step(std::uint64_t i) {
   if (++list.length > kLongest) {
     for (Node* n = list.head; n != nullptr;) {
       for (std::uint64_t b = 0; b < n->bytes; ++b) {
-        if (n->data[b] != byte_of(n->seed, b)) list.sum += 1000003;  // somebody else wrote there
+        if (n->data[b] != byte_of(n->seed, b)) list.sum += 1000003;  // another task wrote there
         list.sum = list.sum * 7 + n->data[b];
       }
       free(std::exchange(n, n->next));

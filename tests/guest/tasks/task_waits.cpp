@@ -10,12 +10,12 @@
 //   task_waits endless     a task waits for one that needs the core of an attempt that waits for the first
 //   task_waits mutex       SPEC tasks want a mutex that NONSPEC ones hold while they sleep
 //   task_waits naps        tasks that sleep create each other until a SPEC one says that it is over
-//   task_waits hidden      one waits for a MAYSPEC task behind a SPEC one that waits until nobody does
+//   task_waits hidden      one waits for a MAYSPEC task behind a SPEC one that waits until none does
 //   task_waits hidden_child  such a one is its child, behind a SPEC child
 //   task_waits hidden_grandchild  it is the child of a SPEC grandchild, behind a SPEC child
 //   task_waits count N     one waits for N others beside such a SPEC task
 //   task_waits atomic      SPEC tasks that wait between a load and a store of one word
-//   task_waits forever N   N tasks wait for what nobody writes
+//   task_waits forever N   N tasks wait for a word that no task writes
 //   task_waits unordered   so does one without a timestamp, and another for its locale
 // SPDX-License-Identifier: MIT
 #include <pthread.h>

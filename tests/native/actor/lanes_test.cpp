@@ -37,7 +37,7 @@ struct Model {
     Interleavings::add_plain(lanes);
     Interleavings::add_plain(inside);
     Interleavings::add_plain(last);
-    // What has gone wrong is never taken for a state that was seen before.
+    // A failed state is never taken for a state that was seen before.
     Interleavings::add_variable(&failure, [this] { return failure.empty() ? 0u : 1u; });
     for (std::size_t s = 0; s < senders.size(); ++s) {
       for (std::size_t i = 0; i < senders[s].size(); ++i) {

@@ -109,7 +109,7 @@ TEST(Native_Living, ASignalWritesThemToStandardError) {
   EXPECT_THROW(list_actors_on(SIGKILL), TaskError);
 }
 
-/// What a run or drop_pending() calls would wait for itself.
+/// Question in a destructor that a run or drop_pending() calls: there it would wait for itself.
 struct Asks {
   explicit Asks(int* refused) : refused_(refused) {}
   ~Asks() { ask(refused_); }

@@ -1,5 +1,5 @@
-// Who waits for whose full mailbox, in every interleaving: no sender waits for ever, and none goes on twice;
-// and the same with one thing wrong at a time, which must be found. Rule A18.
+// Muting, in every interleaving: no sender waits for ever, and none goes on twice. The same with one fault at
+// a time, which must be found. Rule A18.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

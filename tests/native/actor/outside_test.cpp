@@ -95,7 +95,7 @@ TEST(ActorsFromOutside, EachThreadsMessagesToEachActorKeepTheirOrder) {
   std::atomic<int> wrong = 0;
   const std::uint64_t before = actor_counters().messages_handled;
   std::vector<Checker::address> checkers;
-  // One has a bound, one an urgent lane, one a worker of its own.
+  // The first three have a bound, an urgent lane, and a worker of its own.
   for (int a = 0; a < kActors; ++a) {
     Spawn options;
     if (a == 0) options.mailbox.capacity = 1'000'000;

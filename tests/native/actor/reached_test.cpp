@@ -1,4 +1,4 @@
-// Which cells threads outside reach: places are a thread's, and closing waits for those who are within.
+// Cells that threads outside reach: places are a thread's, and closing waits for the threads that are within.
 // SPDX-License-Identifier: MIT
 #include "native/actor/reached.hpp"
 

@@ -178,8 +178,8 @@ struct Slow : behavior<Enough> {
   void on(Enough) {}
 };
 TEST_F(Native_TurnLag, ATurnThatWaitsLetsReadyOnesGoOnSoon) {
-  // One worker: while the turn of `slow` waits, that of `counting` is ready behind it. The thread outside
-  // sends to `slow` again and again, so that each of its waits is a hit.
+  // A single worker: while the turn of `slow` waits, that of `counting` is ready behind it. The thread
+  // outside sends to `slow` again and again, so that each of its waits is a hit.
   native::Options options = two_workers(always(200));
   options.workers = 1;
   native::configure(options);

@@ -29,7 +29,7 @@ struct Account {
 };
 constexpr rubato::ResourceOptions kShared{.isolation = rubato::Isolation::shared_reads};
 
-/// What run() throws, or "".
+/// Message of the error that run() throws, or "".
 std::string failure_of_run() {
   try {
     rubato::run();
@@ -138,7 +138,7 @@ TEST(CheckedBuild, ForgetsWhatIsGone) {
     const auto mine = make_resource<Account>({});
     auto gone = make_resource<Account>({});
     rubato::remove(gone);  // outside run(): at once
-    // Its memory may be anybody's now; most likely that of this plain object.
+    // The memory of `gone` may be in use again; most likely by this plain object.
     auto plain = std::make_unique<std::array<Account, 2>>();
     create<nonspec>([&plain] { (*plain)[0].balance = (*plain)[1].balance = 3; }, {.on = mine});
     EXPECT_EQ(failure_of_run(), "");

@@ -41,7 +41,7 @@ TEST(Lag_Formulas, MessagesUntilTheDecision) {
   EXPECT_NEAR(messages_at_initial_rate(43, 0.01), 4300, 1e-9);
   EXPECT_NEAR(most_messages(43, 0.01, 0.9), 496.9, 0.05);
   EXPECT_NEAR(fewest_messages(43, 0.01, 0.9), 468.7, 0.05);
-  // What the process itself does is far from both (E12).
+  // The process itself is far from both (E12).
   EXPECT_NEAR(mean_messages(43, 0.01, 0.9, true), 54.0, 0.05);
   EXPECT_NEAR(mean_messages(43, 0.01, 0.9, false), 153.0, 0.05);
 }

@@ -96,7 +96,7 @@ class EpochModel {
     }
   }
 
-  /// An object was freed that somebody could still use.
+  /// An object was freed while a task could still use it.
   bool is_violated() const { return is_violated_; }
 
   /// Finishes all tasks, then lets worker 0 pass `refreshes` refresh points and the others one after each.

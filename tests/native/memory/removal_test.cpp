@@ -1,4 +1,4 @@
-// Which tasks hold a removed object back, as remove() says it, and that nothing else does for long. Rule R7.
+// Tasks that hold a removed object back, as remove() says it; nothing else does for long. Rule R7.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

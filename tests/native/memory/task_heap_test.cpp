@@ -125,7 +125,7 @@ TEST(TaskHeap, FollowsTheCoreGroupsOfAMachine) {
   EXPECT_EQ(reused_by(4), 0u) << "another node";
   EXPECT_EQ(reused_by(1), Batch::kBlocks) << "the same core group";
 
-  // What overflows a group is for the groups of its node, never for another node.
+  // Blocks that overflow a group are for the groups of its node, never for another node.
   std::vector<void*> many((BatchBag::kSlots + 8) * Batch::kBlocks);
   for (void*& block : many) block = workers[0]->allocate<64>();
   for (void* block : many) workers[0]->free<64>(block);

@@ -83,7 +83,7 @@ void create_many() {
 void create_in_order() {
   for (unsigned i = 0; i < 20'000; ++i) create<nonspec>(count, {.at = timestamp() + 1, .on = i});
 }
-/// Of those that are packed each creates more than was freed for it.
+/// Creates more tasks than were freed for it, if it was packed.
 void create_two() {
   ++calls;
   for (unsigned i = 1; i <= 2; ++i) create<nonspec>(count, {.at = timestamp() + i});
@@ -223,7 +223,7 @@ TEST_F(NoMemory, OfTasksFromMalloc) {
   }
 }
 
-/// What was created before the memory ended is dropped, and destroyed.
+/// Tasks that were created before the memory ended are dropped, and destroyed.
 TEST_F(NoMemory, ForCreatesOutsideTasks) {
   const Outcome outcome = in_child([] {
     use_workers(2);

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What happens next between the exchange of a push and its link.
+/// Hook between the exchange of a push and its link.
 std::function<void()> between;
 
 struct HookedAtomics {

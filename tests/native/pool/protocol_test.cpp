@@ -27,7 +27,7 @@ struct Node {
   int runs = 0;
 };
 
-/// What a correct worker does, beside PoolRules and EventCountRules.
+/// Steps of a correct worker, beside PoolRules and EventCountRules.
 struct WorkerRules {
   static constexpr bool kRechecksBeforeSleep = true;
   static constexpr bool kEndsOnlyWhenAllAreIdle = true;
@@ -37,8 +37,8 @@ struct WorkerRules {
   static constexpr bool kLags = false;
   static constexpr bool kFinishesAfterLag = true;
   using PoolRules = rubato::runtime::PoolRules;
-  /// That a notify() which need not wake leaves nobody asleep is explored by itself, in the section Requests:
-  /// there are too many states for both.
+  /// A notify() that need not wake a worker leaves none asleep: explored by itself, in the section Requests,
+  /// since there are too many states for both.
   struct EventCountRules : rubato::runtime::EventCountRules {
     static constexpr bool kCountsSleepers = false;
   };

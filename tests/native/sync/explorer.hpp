@@ -16,7 +16,7 @@
 
 namespace rubato::runtime::test {
 
-/// One schedule after another, depth first. `make` builds fresh state and returns the bodies, `check` runs
+/// Exploration of all schedules, depth first. `make` builds fresh state and returns the bodies, `check` runs
 /// after each schedule; either may record failures of its own.
 class Explorer {
  public:

@@ -23,7 +23,7 @@ using rubato::runtime::test::ExploredAtomics;
 using rubato::runtime::test::Explorer;
 using Explored = ExploredAtomics::atomic<std::uint64_t>;
 
-/// Who is inside, checked at every entry.
+/// Threads that are inside, checked at every entry.
 struct Room {
   int readers = 0;
   int writers = 0;

@@ -32,7 +32,7 @@ struct Carried {
   bool is_pooled;
   bool operator==(const Carried&) const = default;
 };
-/// What a task on `resource` carries.
+/// Contents of a task on `resource`.
 template <class T>
 Carried carried_by(resource<T> resource, Access access) {
   Locale locale = resource;

@@ -190,7 +190,7 @@ TEST_P(Trace, SaysWhichProgramRan) {
             std::string::npos);
 }
 
-/// What gzip makes of the file.
+/// The file, unpacked by gzip.
 json unpacked(const fs::path& file) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(("gzip -dc " + file.string()).c_str(), "r"), pclose);
   std::string text;

@@ -35,7 +35,7 @@ class AtEnd {
   std::function<void()> act_;
 };
 
-/// What run() says, or nothing.
+/// Message of the error of run(), or nothing.
 std::optional<std::string> error_of_run() {
   try {
     run();
@@ -107,7 +107,7 @@ TEST_P(Destructors, OfResourcesCreateTasksThatRunInTheSameRunOrTheNext) {
     const auto object = make_resource<Parting>({}, AtEnd([] { create<nonspec>(count, {}); }));
     create<nonspec>([object] { remove(object); }, {});
     EXPECT_EQ(error_of_run(), std::nullopt);
-    EXPECT_EQ(error_of_run(), std::nullopt);  // run() itself frees what nobody came by to free
+    EXPECT_EQ(error_of_run(), std::nullopt);  // run() itself frees what no task came by to free
     EXPECT_EQ(runs, 1);
   }
 }

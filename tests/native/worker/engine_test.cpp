@@ -141,7 +141,7 @@ TEST_P(Native, RefusesARunBesideAnotherThreads) {
   run();
   other.join();
   EXPECT_THAT(said, ::testing::HasSubstr("another thread's run()"));
-  // One after the other they may.
+  // Runs of two threads one after the other are allowed.
   calls = 0;
   std::jthread([] {
     create<nonspec>([] { ++calls; }, {});

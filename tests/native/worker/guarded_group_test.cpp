@@ -71,7 +71,7 @@ TEST_P(GuardedGroups, HaveEndedWhenTheTaskBehindThemStarts) {
   EXPECT_EQ(refused, 50);
 }
 
-/// Of members that are created after cancel() none runs, whatever else runs meanwhile.
+/// Members that are created after cancel() do not run, whatever else runs meanwhile.
 TEST_P(GuardedGroups, AreCancelledByAnyThread) {
   std::atomic<int> ran_late{0};
   std::atomic<bool> has_begun{false};
@@ -138,7 +138,7 @@ TEST_P(GuardedGroups, CountTheFailureOfAReaderOnce) {
   }
 }
 
-/// What waits behind a task that goes on runs on another worker, and still asks its group.
+/// Tasks that wait behind a long one run on another worker, and still ask their group.
 TEST_P(GuardedGroups, AreAskedByTasksThatTheWatchHandsOver) {
   if (GetParam() == 1) return;
   std::atomic<int> ran{0};

@@ -102,7 +102,7 @@ TEST_P(LargeTimestamps, GoTogetherWithTasksWithoutTimestamp) {
 TEST_P(LargeTimestamps, CreateMoreOfTheirOwn) {
   running.resize(kLocales);
   struct More {
-    /// Of two functions, some with priority, some with as many children at the same timestamp.
+    /// Tasks of two functions, some with priority, some with as many children at the same timestamp.
     static void visit(std::uint64_t number) {
       enter(running[number % kLocales]);
       const std::uint64_t level = timestamp();

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What is said about an environment of this entry and others.
+/// Error about an environment of this entry and others.
 std::string said(const char* entry) {
   const char* const environment[] = {"HOME=/", "RUBATO_WORKERS=2", entry, "RUBATO_TRACE=x", nullptr};
   try {

@@ -1,4 +1,4 @@
-// What several threads do at the same moment: to one object, or while run() begins. Rules R10 and R11.
+// Concurrent calls of several threads: on one object, or while run() begins. Rules R10 and R11.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -124,7 +124,7 @@ void create_late(std::uint64_t at) {
   engine.events.notify_all();
 }
 
-/// Whether it would still come in order depends on how far the run is: somebody is told.
+/// The order of a task that comes late would depend on how far the run is: the run ends with an error.
 TEST(OtherThreads, EndARunThatBeganWhileTheyCreatedATimestamp) {
   for (const unsigned workers : {1u, 2u, 8u}) {
     use_workers(workers);

@@ -1,4 +1,4 @@
-// What a task's handle says about prefetching, and that it does not disturb what else the handle says.
+// Prefetch code in a task's handle: its value, and that it does not disturb the other fields.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

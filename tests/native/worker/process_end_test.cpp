@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 
 std::atomic<std::uint64_t> calls{0};
 
-/// What hangs is ended by a signal.
+/// Begins with a time limit: a process that hangs is ended by a signal.
 void begin(unsigned workers) {
   ::alarm(20);
   use_workers(workers);
@@ -175,8 +175,8 @@ class Files : public ::testing::Test {
       if (counter.at("name") == name) return counter.at("value");
     return ~std::uint64_t{0};
   }
-  /// One name for the process that runs the test's body and the one that runs the statement, and another one
-  /// for everybody else.
+  /// Name of the counters' file: the same for the process that runs the test's body and the one that runs the
+  /// statement, and another one for every other test.
   const std::string counters_ =
       ::testing::TempDir() + "rubato-process-end-" +
       std::to_string(std::filesystem::hash_value(std::filesystem::read_symlink("/proc/self/exe"))) + "-" +

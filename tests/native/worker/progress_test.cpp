@@ -134,7 +134,7 @@ TEST_P(Progress, OfSpecTasksWithTimestamps) {
   expect_all_run();
 }
 
-/// Tasks that were offered to idle workers come back if nobody is idle: created when all have been busy for a
+/// Tasks that were offered to idle workers come back if none is idle: created when all have been busy for a
 /// while.
 TEST_P(Progress, OfTasksThatAreOfferedToOthers) {
   for (const bool is_ordered : {false, true}) {
@@ -246,7 +246,8 @@ TEST_P(Progress, BesideSpecTasks) {
   expect_all_run();
 }
 
-/// Whose such tasks wait while others' run has his turn before those others have theirs again.
+/// SPEC tasks that wait while those of another worker run have their turn before the other worker has its
+/// next one.
 TEST_P(Progress, OfSpecTasksBesideOthers) {
   keep_busy(10, nullptr);
   create<spec>(go_on_alone, {}, begin_ + kTooLong);
@@ -323,7 +324,7 @@ void go_on_for_5_ms(Clock::time_point until) {
   if (is_to_go_on(until)) create<nonspec>(go_on_for_5_ms, {}, until);
 }
 
-/// Who never idles goes on to the next timestamp every few long tasks, not every 50.
+/// A worker that never idles goes on to the next timestamp every few long tasks, not every 50.
 TEST_P(Progress, OfTimestampsBesideVeryLongTasks) {
   constexpr std::uint64_t kTimestamps = 20;
   long_tasks = 0;
@@ -339,7 +340,7 @@ void go_on_reading(resource<Word> word, Clock::time_point until) {
   if (is_to_go_on(until)) create<nonspec>(go_on_reading, {.on = word, .access = reads}, word, until);
 }
 
-/// Of whom there is always one inside: where they take longer than they wait for a writer, too.
+/// Readers overlap, so that one is always inside, also when each takes longer than readers wait for a writer.
 TEST_P(Progress, OfAWriterBesideLongReaders) {
   keep_busy(1, nullptr);
   long_tasks = 0;
@@ -369,7 +370,7 @@ void go_on_holding(resource<Word> word, Clock::time_point until) {
   if (is_to_go_on(until)) create<nonspec>(go_on_holding, {.on = word}, word, until);
 }
 
-/// Whose other tasks are many and short: it looks at the latch once in all of them.
+/// The writer's worker has many other tasks, all short: it looks at the latch once in all of them.
 TEST_P(Progress, OfAWriterAmongShortTasksBesideLongWriters) {
   for (const auto how : {Synchronization::latch, Synchronization::optimistic_latch}) {
     keep_busy(1, nullptr);

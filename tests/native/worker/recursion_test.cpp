@@ -140,7 +140,7 @@ TEST(RecursionOfOne, StartsFewTasksInTheOrderOfTheirCreation) {
   EXPECT_EQ(wrong, 0u);
 }
 
-/// Of one creator, however many wait.
+/// The order holds for one creator, however many tasks wait.
 TEST(RecursionOfOne, StartsManyTasksOfOneCreatorInTheOrderOfTheirCreation) {
   use_workers(1);
   static std::uint64_t next = 0, wrong = 0;
@@ -165,7 +165,7 @@ std::atomic<std::uint64_t> turns[kServers];
 std::atomic<std::uint64_t> most_ahead{0};
 void serve(std::uint64_t server) {
   const std::uint64_t turn = ++turns[server];
-  // Nobody may be two turns ahead of the one that was created beside it.
+  // No server may be two turns ahead of the one that was created beside it.
   const std::uint64_t other = turns[(server + kServers / 2) % kServers];
   const std::uint64_t ahead = turn > other ? turn - other : 0;
   if (ahead > most_ahead) most_ahead = ahead;
@@ -206,7 +206,7 @@ TEST_P(Recursion, StarvesNeitherOldNorFairTasks) {
   }
 }
 
-/// What a failure leaves behind: members and those that wait for them, nested, owned by what never ran.
+/// Remains of a failure: members and those that wait for them, nested, owned by tasks that never ran.
 TEST_P(Recursion, ForgetsJoinsAfterAFailure) {
   static std::atomic<int> frames{0};
   struct Frame {

@@ -26,7 +26,7 @@ class RotationTest : public testing::Test {
  protected:
   using Key = std::pair<unsigned, unsigned>;  // source, rank
 
-  /// One turn: from where, and how many.
+  /// Takes a turn: @returns its source and rank, and how many.
   std::pair<Key, std::uint64_t> turn() {
     std::pair<Key, std::uint64_t> from{{0, 0}, 0};
     Waiting waiting;

@@ -1,4 +1,4 @@
-// Work gets to every worker: long tasks before one of them has begun, short ones when somebody has been idle
+// Work gets to every worker: long tasks before one of them has begun, short ones when a worker has been idle
 // for long. Rules R2, R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

@@ -203,7 +203,7 @@ struct Telling : behavior<Begin> {
   }
 };
 
-/// What a handler has sent does not wait until it ends.
+/// Messages that a handler has sent do not wait until it ends.
 TEST_P(Watch, HandsOverTheTurnsOfActors) {
   for (int round = 0; round < kRounds / 4; ++round) {
     std::atomic<bool> was_handled{false};

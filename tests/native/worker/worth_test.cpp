@@ -1,4 +1,4 @@
-// What a worker's tasks are worth to others (R2), and which of them are timed (R11).
+// Worth of a worker's tasks to others (R2), and the choice of tasks that are timed (R11).
 // SPDX-License-Identifier: MIT
 #include "native/worker/worth.hpp"
 

@@ -1,4 +1,4 @@
-// One mutex is taken at five places; no place has the largest part of the waits.
+// A single mutex is taken at five places; no place has the largest part of the waits.
 // SPDX-License-Identifier: MIT
 #include "planted.h"
 

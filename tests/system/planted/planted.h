@@ -1,4 +1,4 @@
-// What the programs with a planted reason share.
+// Common part of the programs with a planted reason.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -48,7 +48,7 @@ class Machine {
     }
   }
   AlgorithmId now() const { return chooser_.now(); }
-  /// Of the time since forget().
+  /// Share of the time since forget() that the algorithm had.
   double share(AlgorithmId id) const {
     double all = 0;
     for (const std::uint64_t each : time_) all += static_cast<double>(each);

@@ -32,8 +32,8 @@ Value value_of(unsigned seed) {
   return value;
 }
 
-// What has vectors in its interface is called from code for AVX; the tests themselves are not, so that they
-// can ask first.
+// Functions for AVX, which call the barriers that have vectors in their interface. The tests themselves are
+// not compiled for AVX, so that they can ask first whether the processor has it.
 __attribute__((target("avx"), noinline)) Value load(__m256 (*barrier)(const __m256*), const void* p) {
   const __m256 vector = barrier(static_cast<const __m256*>(p));
   Value value;

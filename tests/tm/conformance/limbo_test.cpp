@@ -45,7 +45,7 @@ __attribute__((transaction_pure, noinline)) void tell_and_wait() {
   while (step.load() < 2) std::this_thread::yield();
 }
 
-/// Of all of the threads' heaps.
+/// Resident memory of the process: all of the threads' heaps.
 long resident_bytes() {
   long pages = 0, resident = 0;
   std::FILE* const file = std::fopen("/proc/self/statm", "r");

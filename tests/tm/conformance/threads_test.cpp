@@ -183,7 +183,8 @@ TEST(Opacity, WritesThatAreUndoneAreNeverSeen) {
   EXPECT_EQ(seen, 0);
 }
 
-// One thread takes a block out of the shared place, then uses it plainly; others write it in transactions.
+// Privatization: a thread takes a block out of the shared place, then uses it plainly; others write it in
+// transactions.
 struct Block {
   long words[8];
 };

@@ -233,7 +233,7 @@ TEST(TmLibrary, PrintedTextIsWhatTheTransactionHasStored) {
   EXPECT_EQ(end, 3);
 }
 
-/// What is in a pipe.
+/// Contents of a pipe.
 std::string drained(int file) {
   char buffer[256];
   const ssize_t size = ::read(file, buffer, sizeof buffer);

@@ -24,7 +24,7 @@ void run_threads(int count, const std::function<void(int)>& f) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// Of four places; who finds it full or empty waits.
+/// Channel of four places: a thread that finds it full or empty waits.
 struct Channel {
   static constexpr std::uint64_t kPlaces = 4;
   std::uint64_t place[kPlaces] = {};
@@ -103,7 +103,7 @@ TEST(TmCondition, EachNotificationWakesOneThatWaits) {
   __transaction_atomic {
     ++cancelled;
     tm_condition_notify_all(&gate);
-    __transaction_cancel;  // wakes nobody
+    __transaction_cancel;  // wakes no waiter
   }
   tm_waiter* first = nullptr;
   __transaction_atomic { first = gate.first; }

@@ -31,7 +31,7 @@ struct Partition {
 
 using Memory = std::array<Partition, kPartitions>;
 
-/// What a committed transaction says about itself.
+/// Report of a committed transaction about itself.
 struct Record {
   std::uint64_t seed = 0;
   std::uint64_t loads = 0;  ///< a hash of all that it loaded
@@ -39,7 +39,7 @@ struct Record {
   bool is_cancelled = false;
 };
 
-/// What the transaction with this seed is like, before its accesses.
+/// Properties of the transaction with this seed, before its accesses.
 struct Plan {
   std::uint64_t seed;
   unsigned partitions;  ///< a set of bits

@@ -236,8 +236,8 @@ struct State {
 };
 std::unique_ptr<State> state;
 
-/// What it has read stays as it was until it commits, or it does not commit: the words, and what the library
-/// looked at to be let in.
+/// Model of a hardware transaction: either its reads stay valid until it commits, or it does not commit. It
+/// reads the words, and the library's state that let it in.
 struct Modelled {
   static inline std::uint32_t regime;
   static inline std::uint64_t sequence;

@@ -321,7 +321,7 @@ TEST(BiasFaults, RegisteringWithoutWaitingIsFound) {
   fault = Fault::none;
 }
 
-// A block is taken out by an update at time 2; whoever began before may still touch it.
+// Privatization: an update at time 2 takes a block out. A reader that began before may still touch it.
 Explored::atomic<std::uint64_t>* now;
 bool is_private, is_published, is_touched;
 

@@ -89,7 +89,7 @@ TEST(Losses, AnotherOwnerOrTransactionStartsANewRow) {
     losses.count(i % 3 == 0);
     losses.give_way();
   }
-  losses.count(false);  // to nobody
+  losses.count(false);  // to an unknown owner
   losses.give_way();
 }
 

@@ -1,4 +1,4 @@
-// What a home predicts of other splits of its storage, and when it moves (K59).
+// Predictions of a home for other splits of its storage, and its moves (K59).
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/directory/partition_policy.hpp"
 

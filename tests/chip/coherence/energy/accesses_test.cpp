@@ -1,5 +1,5 @@
-// What is counted for energy (K77): by hand, a step at a time under each protocol; and by conservation over
-// many accesses, so that what one array gives another has taken. A count that is missing breaks a law.
+// Counts for energy (K77): by hand, a step at a time under each protocol; and by conservation over many
+// accesses: each array has taken what another one gave. A count that is missing breaks a law.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kLoad = AccessKind::load, kStore = AccessKind::store;
 
-/// What energy is made from.
+/// Counters that energy is made from.
 const std::set<std::string> kCounted = {"core.*.l1d.hits",
                                         "core.*.l1d.misses",
                                         "core.*.l1d.uncounted",
@@ -201,7 +201,7 @@ struct Crowd {
   CountsByKind counts;
 };
 
-/// Those of the laws below that do not hold.
+/// The laws below that do not hold.
 std::vector<std::string> broken_laws(const Crowd& c) {
   std::vector<std::string> broken;
   const auto law = [&](const char* what, std::uint64_t left, std::uint64_t right) {

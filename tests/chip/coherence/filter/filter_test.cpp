@@ -40,7 +40,7 @@ class Counted {
     std::swap(lines_[rng.below(lines_.size())], lines_.back());
     erase_last();
   }
-  /// What a home does when a counter of `line` is at its maximum; returns how many lines went.
+  /// Flushes as a home does when a counter of `line` is at its maximum; returns how many lines went.
   std::size_t flush(LineAddr line) {
     if (!filter_->is_saturated(line)) return 0;
     const auto victims =
@@ -211,7 +211,7 @@ class MovingTraffic {
   MovingTraffic(DLeftFilter& filter, std::uint64_t seed, std::uint64_t lines)
       : filter_(&filter), counted_(filter), rng_(seed), lines_(lines) {}
 
-  /// What goes wrong first; empty: nothing.
+  /// Runs until the first fault. @returns it; empty: none.
   std::string run(int steps) {
     std::uint64_t target = lines_ / 2;
     for (int i = 0; i < steps; ++i) {
@@ -368,8 +368,8 @@ double maybe_after_moves(std::size_t lines) {
   turn_over();
   return 100 * false_positives(filter, rng);
 }
-// What is in overflow has not touched the counters of sub-tables that came later: they count again when none
-// is.
+// Lines in overflow are not in the counters of sub-tables that came later. Those counters are of use again
+// when no line is in overflow.
 TEST(DLeftFilter, IsAsGoodAsBeforeAMoveOnceNothingIsInOverflow) {
   const auto formula = [](double lines) { return 100 * (1 - std::pow(1 - 1 / (64.0 * 512), lines)); };
   EXPECT_NEAR(maybe_after_moves(3300), formula(3300), 1) << "of 3584 cells";

@@ -1,4 +1,4 @@
-// Which cells of the tables of docs/coherence.md an exploration has entered: rule, message, and tokens there.
+// Cells of the tables of docs/coherence.md that an exploration has entered: rule, message, and tokens there.
 // SPDX-License-Identifier: MIT
 #pragma once
 

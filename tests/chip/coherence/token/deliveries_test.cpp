@@ -16,8 +16,8 @@
 namespace rubato::chip {
 namespace {
 
-/// One access at a time, each with all that it entails, on caches of a few lines: what happens beside each
-/// other depends on what order links and ports are booked in, and that differs.
+/// Accesses one at a time, each with all that it entails, on caches of a few lines. Concurrent accesses would
+/// depend on the order in which links and ports are booked, and that differs.
 struct OneByOne final : AccessClient {
   explicit OneByOne(bool delivers_all)
       : config(resolve(config_of(delivers_all))),

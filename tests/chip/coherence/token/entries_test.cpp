@@ -1,5 +1,5 @@
-// What a tile keeps of the lines that it asked for: at most l2.mshrs at a time (K15), and under tokenb the
-// line of a load-reserved until its store-conditional has had time (K13).
+// Entries that a tile keeps for the lines that it asked for: at most l2.mshrs at a time (K15), and under
+// tokenb the line of a load-reserved until its store-conditional has had time (K13).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

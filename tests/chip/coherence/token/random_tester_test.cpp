@@ -121,7 +121,8 @@ class Cores final : public EventHandler, public AccessClient {
                                       AccessKind::fetch,
                                       AccessKind::untracked_line_store};
       w = {true, LineAddr{4096 + rng_.below(crowd_.lines)}, kinds[rng_.below(std::size(kinds))], now};
-      // Lines that are replaced as a whole are one core's own: until it has written one, nobody may read it.
+      // Lines that are replaced as a whole are private: until the owner has written one, no other core may
+      // read it.
       if (w.kind == AccessKind::untracked_line_store || rng_.below(8) == 0)
         w.line = LineAddr{65536 + core * 8 + rng_.below(4)};
     }
@@ -162,7 +163,8 @@ std::uint64_t accesses() {
 TEST_P(RandomTester, KeepsEveryInvariantAndServesEverybody) {
   Cores cores(GetParam(), 1, accesses());
   ASSERT_NO_THROW(cores.run());
-  // One line at a time, each of n cores once: far below what a lost message or an unfair queue would make.
+  // Bound for a fair queue of all cores at one line: far below the wait after a lost message or in an unfair
+  // queue.
   EXPECT_LT(cores.longest(), 200'000U);
 }
 

@@ -1,6 +1,6 @@
-// Nobody starves (K94): all tiles write, swap, reserve and read one line, on directories of one entry and a
-// network that delays any message; each access is served within the turns of all others, and every lr and sc
-// comes to an end.
+// Starvation freedom (K94): all tiles write, swap, reserve and read one line, on directories of one entry and
+// a network that delays any message; each access is served within the turns of all others, and every lr and
+// sc comes to an end.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class Contenders final : public EventHandler, public AccessClient {
     for (const Core& core : cores_) most = std::max(most, core.longest);
     return most;
   }
-  /// Of a core, its mean wait; the longest and the shortest of them.
+  /// The shortest and the longest mean wait of a core.
   std::pair<double, double> means() const {
     const auto [low, high] = std::minmax_element(
         cores_.begin(), cores_.end(), [](const Core& a, const Core& b) { return a.mean() < b.mean(); });
@@ -132,8 +132,8 @@ std::uint64_t turns(std::uint64_t of_a_test) {
 
 class Starvation : public testing::TestWithParam<Contest> {
  protected:
-  /// Of a transaction: messages there and back again and to a third, memory, and the hold of what is
-  /// reserved. Of tokenb an activation, with its acknowledgements, and its end with those.
+  /// Longest transaction, in cycles: messages there and back again and to a third, memory, and the hold of a
+  /// reserved line. Under tokenb: an activation, with its acknowledgements, and its end with those.
   static std::uint64_t longest_transaction() {
     const Contest& c = GetParam();
     const bool is_broadcast = std::string(c.protocol) == "tokenb";

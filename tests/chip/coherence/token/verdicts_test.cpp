@@ -1,4 +1,5 @@
-// What a token protocol tells conflict detection of an access that it has the right for (K60).
+// Verdicts: the reports of a token protocol to conflict detection about accesses that it has the right for
+// (K60).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -76,8 +77,8 @@ class TokenVerdicts : public testing::Test, protected AccessClient {
   std::optional<Cycle> ready_[2];
 };
 
-// A shared copy's canary covers reads only. A store that gets all tokens and is then blocked, or that nobody
-// makes any more, must not leave it behind: the next store would ask no other tile's readers.
+// Canary of a shared copy: it covers reads only. A store may get all tokens and then be blocked or given up.
+// It must not leave the canary behind: the next store would ask no other tile's readers.
 TEST_F(TokenVerdicts, NoCanaryCoversARightThatWasNotChecked) {
   ASSERT_TRUE(use(0, AccessKind::load));
   finish();

@@ -144,7 +144,7 @@ struct LateLines {
     due.erase(first);
     return here.back();
   }
-  /// What came is not there for long, and now and then another core takes the copy.
+  /// Forgets the lines that came; another core takes some of the copies.
   void take_away(Machine& m) {
     for (const LineAddr line : std::exchange(here, {}))
       if (const std::uint32_t slot = m.l1d.find(line); slot != L1Cache::kNoSlot && rng.below(3) == 0)
@@ -152,7 +152,7 @@ struct LateLines {
   }
 };
 
-/// What a program ends with. @returns what is wrong, or nothing.
+/// Runs a random program to its end. @returns what is wrong, or nothing.
 std::string run_one(std::uint64_t seed, WindowFault fault, std::uint64_t& squashes) {
   Rng shape(seed * 7 + 1);
   Machine m([&](Config& c) {

@@ -10,7 +10,7 @@
 
 namespace rubato::chip::isa::test {
 
-/// What each sequence leaves. @throws Error if the run does not get to its end.
+/// Results of all sequences. @throws Error if the run does not get to its end.
 std::vector<Record> run_functional(const Image& image);
 /// By the core's pipeline, with a tiny L1, and a memory system that refuses, delays and interrupts at random
 /// (by `seed`): so that instructions are left and executed again at every place where that may happen.

@@ -15,7 +15,7 @@
 
 namespace rubato::chip::isa::test {
 
-/// What a sequence starts from and what it leaves, as it lies in guest memory.
+/// State from which a sequence starts, and the state that it leaves, as they lie in guest memory.
 struct Record {
   static constexpr unsigned kScratchWords = 32;
   std::array<std::uint64_t, 32> x, f;
@@ -35,7 +35,7 @@ inline constexpr unsigned kScratchMiddle = 128;  ///< bytes before and behind wh
 /// only.
 struct Item {
   std::vector<std::uint8_t> code;
-  /// Of a branch or jump over the next `skip` items: how to encode it for a distance in bytes.
+  /// For a branch or jump over the next `skip` items: how to encode it for a distance in bytes.
   unsigned skip = 0;
   std::uint32_t (*encode)(std::uint32_t choice, std::int32_t distance) = nullptr;
   std::uint32_t choice = 0;

@@ -43,7 +43,7 @@ std::vector<std::string> differences(const Record& ours, const Record& theirs) {
   return lines;
 }
 
-/// Which of our interpreters to run.
+/// Our interpreter to run.
 enum class Engine { functional, timed };
 constexpr std::string_view kEngineNames[] = {"functional", "timed"};
 
