@@ -56,7 +56,7 @@ class OpenFile {
   virtual std::int64_t sync() { return 0; }
   /// Bytes that can be read without waiting (FIONREAD).
   virtual std::int64_t available() { return -kNotATerminal; }
-  /// Those of `events` (and always error and hang-up) that are true now.
+  /// The bits of `events` (and always error and hang-up) that are true now.
   virtual std::uint32_t poll(std::uint32_t events) = 0;
   /// True if poll() may change without any guest thread's doing: the host decides (a terminal, a pipe on
   /// stdin).

@@ -1,9 +1,10 @@
 // Profile of an ordinary program's threads in detailed simulation. Their cycles are:
 // - running, by the reason of each stall;
 // - ready, without a core;
-// - blocked, by the thing waited for, the place of the wait, and the thread whose call ended it. Besides, it
-//   samples the positions of cores. It watches and changes nothing: its calls come at system calls, and
-//   samples while the chip is paused.
+// - blocked, by the thing waited for, the place of the wait, and the thread whose call ended it.
+//
+// Besides, it samples the positions of cores. It watches and changes nothing: its calls come at system calls,
+// and samples while the chip is paused.
 // SPDX-License-Identifier: MIT
 #pragma once
 
