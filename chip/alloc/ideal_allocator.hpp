@@ -1,9 +1,8 @@
 // The ideal memory allocator (run.alloc=ideal): per-core pools inside the simulator, without time. Espresso,
-// Sec. VI-A "Memory allocation". What a speculative task does to the heap can be undone:
-//
-//   allocate  the block returns to its pool when the attempt aborts
-//   free      the block can be handed out again when the attempt commits; until then it stays allocated for
-//             everybody earlier, whose own free aborts the attempt (it mispeculated)
+// Sec. VI-A "Memory allocation". The calls of a speculative task can be undone:
+// - allocate: the block returns to its pool when the attempt aborts.
+// - free: another task can get the block when the attempt commits. Until then it stays allocated for all
+//   earlier tasks; if such a task frees it too, the attempt has misspeculated and is aborted.
 //
 // Non-speculative tasks and threads act at once. A block that a realloc moved away from is kept until its
 // thread's next call, for the contents are copied after the call.

@@ -208,7 +208,7 @@ void ConflictDetector::check_global(CoreId core, LineAddr line, AccessKind kind,
 
   bool exclusive = s.self == nullptr && s.is_alone;
   if (exclusive && !asks_readers) {
-    // A load asks no readers. Those of its own tile are found by every tile check.
+    // A load asks no readers. Every tile check finds the readers of its own tile.
     std::uint64_t readers = sticky_.bits(line).readers;
     if (groups_.is_exact()) readers &= ~groups_.bit(s.tile);
     exclusive = readers == 0;

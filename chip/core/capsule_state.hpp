@@ -25,7 +25,7 @@ namespace rubato::chip {
 
 class CapsuleState {
  public:
-  /// `hart`, `rights`: the core's. What is given by reference outlives this.
+  /// `hart`, `rights`: the core's. All references outlive this.
   CapsuleState(CoreId core, const Config& config, const HartState& hart, const MemoryRights& rights,
                CoreHost& host);
 

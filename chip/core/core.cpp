@@ -219,7 +219,7 @@ bool Core::abort_task(Cycle at) {
   task_.attempt = nullptr;
   promotes_ = false;
   activity_ = Activity::rollback;
-  // Whatever it was about to do, it does not.
+  // The core's next action is cancelled.
   wakeup_.cancel();
   return false;
 }

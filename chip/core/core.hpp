@@ -75,9 +75,9 @@ class Core final : public EventHandler {
   /// Takes the thread off the core, its registers saved; the core is idle.
   Thread* release_thread(Cycle at);
 
-  /// The speculative task it runs was aborted: stops it, whatever it does, and rolls back (class aborted)
-  /// until woken. What it ran beyond `at` is the attempt's like the rest: time never rewinds.
-  /// In a capsule it goes on instead, doomed, and this returns true (P36).
+  /// The speculative task it runs was aborted: stops it at once, and rolls back (class aborted) until woken.
+  /// Cycles that it ran beyond `at` are the attempt's like the rest: time never rewinds. In a capsule it goes
+  /// on instead, doomed, and this returns true (P36).
   bool abort_task(Cycle at);
   /// The speculative task it runs goes on as a non-speculative one; what it did so far is the attempt's.
   void become_nonspeculative();

@@ -63,7 +63,7 @@ class DeferralUnit {
   void perform_at_once(Addr begin, Addr end, Cycle now);
   /// The core has waited until `at`: that is charged to the access that performed last.
   void resume(Cycle at);
-  /// The task is aborted. What their messages bring stays in the tile, unused (K63).
+  /// The task is aborted. Lines that its messages bring stay in the tile, unused (K63).
   void cancel();
 
  private:

@@ -1,6 +1,6 @@
-// Between a pipeline and who observes it: an access that is deferred (K11) is seen when it performs, and so
-// would be what the core does meanwhile. What it sees goes on in the order of the program. Invariant: the
-// first of what waits is a deferred access.
+// Program order for the observers of a pipeline. A deferred access (K11) is reported when it performs, and
+// later actions of the core wait for that report. Invariant: the first waiting report is that of a deferred
+// access.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// How far a core may go before the chip's clock gets there. What others can see (strict actions: misses,
-// atomics, traps) happens before any other event does; register work and L1 hits may run ahead of that by the
-// look-ahead. Times are cycles.
+// The distance that a core may run ahead of the chip's clock. Strict actions (misses, atomics, traps) are
+// visible to others and happen before any other event does. Register work and L1 hits may run ahead of that
+// by the look-ahead. Times are cycles.
 //
 // Invariant: strict_end() is later than the clock: what is to happen now may.
 // SPDX-License-Identifier: MIT

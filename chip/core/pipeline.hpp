@@ -149,8 +149,8 @@ class Pipeline final {
   HartState& hart() { return state_.hart; }
   const HartState& hart() const { return state_.hart; }
   void set_hart(const HartState& state) { state_.hart = state, state_.has_floats = true; }
-  /// As HartState{}. Of a core whose tasks do not compute in floating point the registers f, half of what the
-  /// host would have to write, are still zero.
+  /// The same as HartState{}. If a core's tasks use no floating point, its registers f are still zero. These
+  /// are half of the state, so the host need not write them.
   HartState& clear_hart() {
     if (state_.has_floats) state_.hart.f.fill(0);
     state_.has_floats = false;

@@ -27,7 +27,7 @@ class Wakeup {
     scheduled_ = at;
     timeline_.schedule(at, &handler_, kind_, ++generation_);
   }
-  /// Whatever was scheduled does not happen.
+  /// Cancels the live entry.
   void cancel() {
     ++generation_;
     scheduled_ = continue_at_ = kNever;

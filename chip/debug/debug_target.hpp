@@ -22,7 +22,7 @@ class DebugTarget {
   virtual bool set_registers(int tid, const HartState& registers) = 0;
   /// How many of the bytes from `address` on are mapped, and read; it stops at the first that is not.
   virtual std::size_t read(Addr address, std::span<std::byte> bytes) const = 0;
-  /// Whatever the pages' rights. False, and nothing is written: not all of it is mapped.
+  /// Writes regardless of the pages' rights. False, and nothing is written: not all of it is mapped.
   virtual bool write(Addr address, std::span<const std::byte> bytes) = 0;
 };
 

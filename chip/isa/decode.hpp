@@ -11,8 +11,8 @@ namespace rubato::chip::isa {
 /// True if the instruction that starts with these 16 bits is 4 bytes long.
 constexpr bool is_long(std::uint32_t low) { return (low & 3) == 3; }
 
-/// Decodes the instruction in `word` (of a compressed one only the low 16 bits count). Whatever RV64GC and
-/// custom-0 do not define becomes Op::illegal with the word in imm. `offset` is left 0.
+/// Decodes the instruction in `word` (of a compressed one only the low 16 bits count). An encoding that
+/// RV64GC and custom-0 do not define becomes Op::illegal with the word in imm. `offset` is left 0.
 Insn decode(std::uint32_t word);
 
 /// Timing class, data size and flags of an operation: what depends on nothing but the operation.

@@ -114,7 +114,7 @@ void AddressSpace::move_view(FileViews::Range range, Addr to) {
   if (!range.view.file) {
     move_anonymous(from, to, shown);
   } else if (shown != 0) {
-    // Private copies of pages move with the host's mapping. Where it refuses, they are copied once more.
+    // Private copies of pages move with the host's mapping. If the host refuses, they are copied once more.
     if (!range.view.is_shared &&
         mremap(base_ + from, shown, shown, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + to) != MAP_FAILED) {
       reserve_again(from, from + shown);

@@ -1,5 +1,5 @@
-// Files of checkpoints: numbers, texts and bytes one after the other, compressed. Which ones, their writers
-// and readers know; a file that is cut off, of another kind or of another version is refused.
+// Files of checkpoints: numbers, texts and bytes one after the other, compressed. Only their writers and
+// readers know the order. A file that is cut off, of another kind or of another version is refused.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -22,9 +22,9 @@ namespace rubato::chip {
 /// The instruction at `pc`, if it can be fetched.
 std::optional<isa::Insn> instruction_at(Addr pc, const AddressSpace& memory);
 
-/// Finds the calls that led somewhere, without debugging information: an address on the stack counts if it
-/// stands behind a call that may have led to the function before. What it has found out about a call it
-/// keeps, until code changes.
+/// Finds the calls that led to a position, without debugging information. An address on the stack counts if
+/// it stands behind a call that may have led to the function before. Results for a call are kept until code
+/// changes.
 class CallChains {
  public:
   /// Both outlive it.

@@ -1,6 +1,6 @@
 // The holder of a lock of capsules (capsule::TicketLock; P53, P104): the core that drew the ticket served. A
-// ticket is what the amoadd.w before a wait for a lock (LockMarks) found in memory, so the program does
-// nothing for it. What draws in fast-forward is not seen.
+// ticket is the value that the amoadd.w before a wait for a lock (LockMarks) found in memory, so the program
+// executes nothing for it. Draws in fast-forward are not seen.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// System calls on memory: brk, mmap and friends. What files have to do with it: file_memory.cpp.
+// System calls on memory: brk, mmap and friends. Mapped files are in file_memory.cpp.
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 #include <unistd.h>

@@ -103,7 +103,8 @@ class ThreadProfile {
       close(id, state, now, state.is == State::running ? parts_of(state.core) : Parts{}, 0);
     idle_.pause(now);
   }
-  /// `thread` is on some core there. Of a task it is the worker, and the chain the pc alone.
+  /// A sample: `thread` is on some core there. For a task it is the worker's thread, and the chain is the pc
+  /// alone.
   void sample(int thread, std::vector<Addr> chain);
   /// The samples since the last call are those of one instant.
   void end_samples(const SpinTest& spins);

@@ -1,5 +1,5 @@
 // Places runnable guest threads on cores (rule C3): one thread a core; when there are more, they take turns.
-// Who runs the cores asks pick(core) when a core is free or its thread's time slice has ended, and add()s
+// The owner of the cores calls pick(core) when a core is free or its thread's time slice has ended. It add()s
 // every thread that became runnable or was preempted. Deterministic: a function of the order of these calls.
 //
 // A thread returns to the core it ran on last, where its lines are cached, unless that core leaves it waiting

@@ -30,12 +30,12 @@ std::vector<Called> called_by(std::span<const Addr> chain, const SymbolOf& symbo
                               const HasSource& has_source);
 
 /// The first of `calls`, innermost first, that is no runtime library's; their number if all are. A function
-/// with debugging information is the user's, unless it is of a namespace that only libraries fill. Of the
-/// others the names decide: whole names, and prefixes that a standard reserves for the library.
+/// with debugging information is the user's, unless it is of a namespace that only libraries fill. The names
+/// of the others decide: whole names, and prefixes that a standard reserves for the library.
 std::size_t user_frame(std::span<const Called> calls);
 
-/// "lock", "barrier", "condition", "join", "semaphore", "sleep", "files", "signal", "region" or "futex". Of a
-/// thread that runs (Kind::none) what it spins for, and "" if it does not.
+/// "lock", "barrier", "condition", "join", "semaphore", "sleep", "files", "signal", "region" or "futex". For
+/// a running thread (Kind::none): the thing that it spins for, or "" if it does not spin.
 std::string_view describe_wait(ThreadWait::Kind kind, std::span<const Called> calls);
 
 /// The address of the variable that a thread waits for at the futex `word`: glibc's condition variables,

@@ -147,8 +147,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
     std::uint64_t task;
     std::size_t action;
   };
-  // The last non-speculative one of each block; looked up only. What an attempt frees others may take when it
-  // has committed, and then all of it has been replayed.
+  // The last non-speculative freeing of each block; looked up only. Other tasks may take the blocks that an
+  // attempt frees when it has committed, and then all of it has been replayed.
   std::unordered_map<Addr, Freeing> freeings_;
   std::vector<std::pair<Addr, Addr>> stacks_;
 

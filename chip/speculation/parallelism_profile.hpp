@@ -76,8 +76,8 @@ class ParallelismProfile {
   /// Not explained by tasks that wait: by how many run.
   const std::map<std::size_t, double>& few() const { return few_; }
   const std::map<std::uint64_t, OfTask>& tasks() const { return tasks_; }
-  /// Samples that saw one task and nothing else, and in how many regions they were. Of two such samples of a
-  /// region the later one sees the same task, or a descendant of it.
+  /// Samples that saw one task and nothing else, and in how many regions they were. If a region has two such
+  /// samples, the later one sees the same task, or a descendant of it.
   std::uint64_t lone_samples() const { return lone_samples_; }
   std::uint64_t lone_regions() const { return lone_regions_; }
 

@@ -63,7 +63,7 @@ class Admission {
   void expect_acknowledgement(std::uint32_t slot, Cycle at);
 
   // After every change that may give room.
-  /// Of the task queue.
+  /// Serves those that wait for the task queue.
   void serve_waiting(Cycle now);
   /// Serves those that wait for the send buffer: held tasks first.
   void serve_senders(Cycle now) {

@@ -1,17 +1,14 @@
-// The entries of a tile's task queue: how many are in use, by what, and who may have another. C9, C13. Which
-// tasks have them is TaskQueue's business.
+// The entries of a tile's task queue: how many are in use, by what, and who may have another. C9, C13.
+// TaskQueue knows the tasks that have them.
 //
 // Invariants:
-//   - entries() == idle guest tasks + promised entries + tasks being spilled + refill tasks held here + held
-//   tasks +
-//     speculative tasks that were dispatched and have not committed (active);
-//   - uncommitted() counts the idle, held and active tasks among them whose parents are uncommitted, and what
-//   was
-//     promised to such; they get no more than their share of the entries (C13), so that what can be spilled
-//     always finds room;
-//   - used() counts the entry kept for refill tasks as one even if there is none; used() <= capacity(), where
-//   the last
-//     entry is only given to tasks with the earliest timestamp.
+// - entries() == idle guest tasks + promised entries + tasks being spilled + refill tasks held here + held
+//   tasks + speculative tasks that were dispatched and have not committed (active).
+// - uncommitted() counts the idle, held and active tasks among them whose parents are uncommitted, and the
+//   entries promised to such tasks. They get no more than their share of the entries (C13), so that tasks
+//   that can be spilled always find room.
+// - used() counts the entry kept for refill tasks as one even if there is none.
+// - used() <= capacity(), where the last entry is only given to tasks with the earliest timestamp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +25,8 @@ class QueueEntries {
   /// @param uncommitted_share of the entries that children of uncommitted parents may take, 0 to 1.
   QueueEntries(std::uint32_t capacity, double uncommitted_share)
       : capacity_(capacity), uncommitted_limit_(static_cast<std::uint32_t>(uncommitted_share * capacity)) {
-    // Whatever the share: refills, the earliest task and one other that can be spilled have entries besides.
+    // Entries besides any share: for refills, for the earliest task, and for one other task that can be
+    // spilled.
     const std::uint32_t others = max_refills(capacity) + 2;
     uncommitted_limit_ =
         std::max(1u, std::min(uncommitted_limit_, capacity > others ? capacity - others : 1));

@@ -1,7 +1,7 @@
-// The tasks of a lane that are ready, the earliest first: an implicit heap of four children a node, whose
-// entries hold what tasks are compared by, and what keeps one from running. Who takes the earliest reads some
-// host cache lines of one array, and of tasks only that one's; a linked heap reads a record, which has left
-// the host's caches, for each task that it compares.
+// The tasks of a lane that are ready, the earliest first: an implicit heap of four children a node. Its
+// entries hold the keys of comparison, and the locale that keeps a task from running. Taking the earliest
+// task reads some host cache lines of one array, and no task record but that one. A linked heap would read a
+// cold record for each task that it compares.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -160,10 +160,10 @@ Obstacle RoomFinder::at_locale(const Candidates& candidates) const {
   return {};
 }
 
-// C9: the latest of all attempts that run gives way to an earlier task that precedes them all; also to a
-// refill, since spilled tasks may be what everything waits for. What the GVT waits for takes the core of a
-// later attempt that waits for room even if others it does not precede are running; so does a task without a
-// timestamp.
+// C9: the latest of all running attempts gives its core to an earlier task that precedes them all. A refill
+// gets it too, since all tasks may be waiting for spilled ones. A task that the GVT waits for takes the core
+// of a later attempt that waits for room, even if others that it does not precede are running. A task without
+// a timestamp does so too.
 Obstacle RoomFinder::at_core(const Candidates& candidates) const {
   if (has_core()) return {};
   const Task* earliest = candidates.earliest;  // that could use a core

@@ -43,8 +43,8 @@ class ReachThrottle final : public SpeculationThrottle {
  public:
   /// Limits go in half octaves: 0, 1, 2, 3, 4, 6, 8, ... and none.
   static constexpr std::uint32_t kUnlimited = 128;
-  /// An abort adds one, a commit takes two: so many more aborts, or commits, lower or raise the limit. Where
-  /// fewer than two attempts are aborted for one that commits, nothing is limited.
+  /// An abort adds one, a commit takes two: so many more aborts, or commits, lower or raise the limit. If
+  /// fewer than two attempts are aborted for each commit, nothing is limited.
   static constexpr std::int32_t kCommitWeight = 2, kLowersAt = 16, kRaisesAt = -4;
 
   explicit ReachThrottle(std::uint32_t entries) : entries_(entries), mask_(entries - 1) {}

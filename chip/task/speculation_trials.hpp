@@ -5,28 +5,28 @@
 // with as many, tasks that wait for each other's lock in capsules are slower than one after another. So
 // commits a cycle are measured, in epochs of simulated time.
 //
-// MAYSPEC tasks speculate within limits at first, which is freely while few attempts are aborted. While that
-// is so nothing is tried. Else one epoch without speculation follows, and one without limits; the best goes
-// on, and from there the next narrower or wider reach is tried again.
+// MAYSPEC tasks speculate within limits at first, which is freely while few attempts are aborted. In that
+// state nothing is tried. Otherwise one epoch without speculation follows, and one without limits. The best
+// reach goes on, and from there the next narrower or wider reach is tried again.
 //
-// What a trial lost, in commits that the best would have had meanwhile, says when it may be repeated: when
-// the best has gone on for kShare times as long as those would have taken it. So trials cost 1/kShare of the
-// time each, and less with each defeat. A reach that was the best until then is tried again after kRematch
-// times as long as the trial took, and kLongestRematch cycles at most: it may have been judged by its first
-// thousand cycles, and limits are learned only while they hold. The rate of
-// the best is an average of kAverage epochs, since commits come in bursts; kFew of them are needed before
-// another reach is tried.
+// The loss of a trial, in commits that the best would have had meanwhile, decides when it may be repeated:
+// when the best has gone on for kShare times the time that it needs for those commits. So trials cost
+// 1/kShare of the time each, and less with each defeat. A reach that was the best until then is tried again
+// after kRematch times as long as the trial took, and kLongestRematch cycles at most: it may have been judged
+// by its first thousand cycles, and limits are learned only while they hold. The rate of the best is an
+// average of kAverage epochs, since commits come in bursts; kFew of them are needed before another reach is
+// tried.
 //
 // An epoch lasts kLeast cycles or more, and ends with the kCommits-th commit or later when the GVT has a new
-// timestamp: so a program of rounds is compared round by round. Where fewer tasks commit it ends after kMost
-// cycles. It ends at once where kManyAborts attempts are aborted, kSwamped for each task that commits.
+// timestamp: so a program of rounds is compared round by round. If fewer tasks commit, it ends after kMost
+// cycles. It ends at once if kManyAborts attempts are aborted, kSwamped for each task that commits.
 //
 // Attempts that finished before a trial of a narrower reach commit in it, so it counts only tasks that were
 // dispatched in it, and lasts up to kPatience cycles. One without speculation counts from when no attempt
 // runs any more, or kCommits of its own tasks have committed: attempts in capsules that wait for one lock
 // take tens of thousands of cycles to end. Going back to no speculation waits in the same way. A trial of a
 // wider reach counts from kRamp cycles on and is kWider times as long: its attempts have to finish first. A
-// trial ends early where it is much slower. Fewer than kCommits commits never win one of a wider reach.
+// trial ends early if it is much slower. Fewer than kCommits commits never win one of a wider reach.
 //
 // In hardware the arbiter does this: reports carry commits and aborts since the last one, each broadcast of
 // the GVT two bits more. Both fit into the words that these messages have.

@@ -73,8 +73,8 @@ bool Spiller::keeps_only(const Task& only) const {
   return has_core;
 }
 
-// The lane with most tasks to spill; never its earliest, unless other lanes keep one. Of two that would lose
-// it: one whose earliest is not needed now, or else the one whose earliest is the later.
+// The lane with most tasks to spill; never its earliest, unless other lanes keep one. If two lanes would lose
+// it: the one whose earliest is not needed now, or else the one whose earliest is the later.
 Lane Spiller::lane_to_spill() const {
   const TaskQueue& queue = state_.queue;
   const auto is_needed = [this](const Task& first) { return first.is_read_back || is_earliest(first); };

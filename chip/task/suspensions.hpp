@@ -88,8 +88,8 @@ class Suspensions {
   /// The attempt, which is suspended, is aborted: its locale is free, and its run is doomed (P40).
   void doom(const Attempt& attempt);
 
-  // SPEC tasks where nothing speculates.
-  /// What such a task, which runs alone, must take into account.
+  // SPEC tasks without speculation in the run.
+  /// Whether a SPEC task, which runs alone, must wait for suspended ones.
   bool keeps_spec_waiting() const { return any() && !may_spec_start_; }
   /// SPEC tasks start all the same, since nothing else can proceed: until none is suspended. False: they did
   /// before.

@@ -122,9 +122,9 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
-  /// A core will soon ask for work by itself, none is to be told to, and nothing is known to have to give
-  /// way: nearly always when a task ends. What waits for a locale since a moment ago may not be hung there
-  /// yet: that core looks closer, whether it then gets work or not.
+  /// A core will soon ask for work by itself, no core must be told to, and no task is known to have to make
+  /// room: nearly always so when a task ends. A task that waits for a locale since a moment ago may not be
+  /// hung there yet. That core looks closer, whether it then gets work or not.
   bool is_settled() const {
     return (state_.states.in(CoreState::idle) == 0 || state_.states.in(CoreState::waking) != 0) &&
            room_.has_core() && !admission_.has_waiting() && state_.promoted == nullptr &&

@@ -61,9 +61,9 @@ class TaskUnits final : public TaskSystem {
   }
   std::string describe_waiting() const override;
 
-  /// Nothing can proceed: what waits only so as not to run beside suspended tasks starts. Where tasks
-  /// speculate, attempts that wait in calls are aborted if earlier tasks lack their workers. False: nothing
-  /// does.
+  /// Nothing can proceed: starts tasks that wait only in order not to run beside suspended tasks. With
+  /// speculation, attempts that wait in calls are aborted if earlier tasks lack their workers. False: there
+  /// is no such task.
   bool go_on_beside_suspended();
 
   /// The run ends: attempts whose fate is open count as aborted, so that cycles add up.

@@ -1,21 +1,20 @@
-// A core with a window (K65): instructions are dispatched in order into a reorder buffer, `core.width` a
-// cycle, issue as operands and ports allow, and commit in order. No wrong path is executed, and which stores
-// a load reads is known without guessing.
+// A core with a window (K65). Instructions are dispatched in order into a reorder buffer, `core.width` a
+// cycle, issue as operands and ports allow, and commit in order. No wrong path is executed, and the stores
+// that a load reads are known without a prediction.
+// - Value: an instruction is executed when it is dispatched, on registers and memory as they then are, with
+//   its own older stores over them (K66). A load that cannot perform yet goes on with the value that it saw.
+//   When it performs, the value is read again. If the value differs, all instructions behind the load are
+//   squashed and done anew. Stores reach memory when they have committed and their line is there.
+// - Time is computed, not stepped through (K68). Issue is the first cycle with a port, from dispatch + 1 and
+//   all operands on; complete = issue + latency; commit is in order. An instruction that depends on a load
+//   with an unknown end is resolved when that end is known. So only interactions with the memory system are
+//   events.
+// - Alone: fences, atomics, lr, sc, CSRs, calls, faults and accesses to two lines wait until all instructions
+//   before them have committed. Those that order memory also wait for the store queue (K67).
 //
-//   value  an instruction is executed when it is dispatched, on registers and memory as they then are, its
-//   own
-//          older stores over them (K66). A load that cannot perform then goes on with the value that it saw;
-//          when it performs the value is read again, and if it is another one, all behind it is squashed and
-//          done anew. Stores reach memory when they have committed and their line is there
-//   time   is computed, not stepped through (K68): issue = the first cycle with a port from dispatch + 1 and
-//          all operands on; complete = issue + latency; commit in order. What hangs on a load whose end is
-//          not known is resolved when that is. So only what meets the memory system is an event
-//   alone  fences, atomics, lr, sc, CSRs, calls, faults and accesses to two lines wait until all before them
-//          has committed, those that order memory also for the store queue (K67)
-//
-// Invariants: what is before the head has performed, and is final; an entry leaves at the head as soon as it
-// is known when it completes, and so all that may be squashed is behind a load that has not performed.
-// Tasks are not run on it (K19). docs/window-core.md.
+// Invariants: instructions before the head have performed, and are final. An entry leaves at the head as soon
+// as its completion time is known. Therefore all instructions that may be squashed are behind a load that has
+// not performed. Tasks are not run on it (K19). docs/window-core.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 
