@@ -17,6 +17,8 @@ constexpr Addr kSpillBase = AddressSpace::kSize;
 static_assert(kLogBase == kSpillBase + kMaxTiles * kSpillBytes);
 static_assert(kLogBase + kMaxCores * kLogBytes == HandlerArea::kBase);
 
+RunOutcome ended_by_debugger() { return {ExitCode::interrupted, 0, "ended by the debugger", {}}; }
+
 constexpr Latency kProgressCycles = 1 << 18;  // between two reports
 constexpr Latency kCountCycles = 1 << 10;     // between two looks at run.instructions
 
@@ -27,36 +29,70 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
       account(c.chip.cores),
       mesh(make_mesh(c)),
       conflicts(make_conflict_scheme(config, *mesh)),
-      hierarchy(make_memory_system(c, *mesh, *conflicts, &timeline, this)),
-      programs(std::move(places), config, *conflicts, *hierarchy, *this),
+      hierarchy(make_memory_system(c, *mesh, *conflicts, &timeline, &core_side)),
+      programs(std::move(places), config, *conflicts, *hierarchy, program_side),
       task_units({.config = config,
                   .timeline = timeline,
                   .network = *mesh,
                   .memory = *hierarchy,
-                  .host = *this,
+                  .host = task_side,
                   .spill_base = kSpillBase,
                   .spill_bytes_per_tile = kSpillBytes,
                   .speculation = c.chip.cores > 1 ? conflicts.get() : nullptr,
                   .account = &account,
-                  .space = &sole().memory}) {
+                  .space = &programs.sole().memory}) {
   // Lines of other programs lie where spill areas would.
   if (!programs.is_shared()) hierarchy->set_private_lines(line_of(kSpillBase), kSpillBytes / kLineBytes);
-  if (c.run.check_replay) {
-    replay = std::make_unique<ReplayChecker>(sole().memory, sole().process.symbols(), config,
-                                             [this](const std::string& sentence) {
-                                               end({ExitCode::internal, 0, "replay: " + sentence, {}});
-                                             });
-    replay->set_capsules(&sole().capsule_vector);
-    observe_tasks(*replay);
+  add_checkers();
+  make_cores();
+  if (checkers.capsules) observe_instructions(*checkers.capsules);
+  if (checkers.ties) observe_instructions(*checkers.ties);
+  if (AbortCascade* const aborts = task_units.aborts()) {
+    conflicts->attach(*aborts, [this](LineAddr line) { return hierarchy->possible_holders(line); });
+    programs.sole().system_calls.attach(*aborts);
+    if (programs.sole().heap) programs.sole().heap->attach(*aborts);
   }
-  if (c.run.contention) contention.emplace(*hierarchy, timeline, c.chip.cores);
+  register_stats();
+}
+
+void Chip::Impl::add_checkers() {
+  Program& program = programs.sole();
+  const Symbols& symbols = program.process.symbols();
+  const auto fail = [this](const std::string& sentence) { end({ExitCode::check_failed, 0, sentence, {}}); };
+  if (config.run.check_replay) {
+    checkers.replay =
+        std::make_unique<ReplayChecker>(program.memory, symbols, config, [this](const std::string& sentence) {
+          end({ExitCode::internal, 0, "replay: " + sentence, {}});
+        });
+    checkers.replay->set_capsules(&program.capsule_vector);
+    observe_tasks(*checkers.replay);
+  }
+  if (config.run.check_capsules) {
+    const auto place = [this](CoreId core) {
+      const Pipeline& pipeline = cores[core.value]->pipeline();
+      const auto [low, high] = pipeline.rights().own_stack();
+      // Of tasks alone: a thread's calls use its stack, and is no fault.
+      return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low,
+                                high};
+    };
+    checkers.capsules.emplace(program.memory, symbols, program.process.lock_marks(), program.lock_tickets,
+                              config.chip.cores, place, fail);
+  }
+  if (config.run.check_ties) {
+    checkers.ties = std::make_unique<TieChecker>(program.memory, symbols, config.chip.cores, fail);
+    observe_tasks(*checkers.ties);
+  }
+}
+
+void Chip::Impl::make_cores() {
+  if (config.run.contention) contention.emplace(*hierarchy, timeline, config.chip.cores);
   MemorySystem& memory_system = contention ? static_cast<MemorySystem&>(*contention) : *hierarchy;
   ExecutionObserver* const execution =
-      contention ? static_cast<ExecutionObserver*>(&*contention) : replay.get();
-  cores.reserve(c.chip.cores);
-  for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
+      contention ? static_cast<ExecutionObserver*>(&*contention) : checkers.replay.get();
+  cores.reserve(config.chip.cores);
+  for (std::uint32_t i = 0; i < config.chip.cores; ++i) {
     const CoreId id{i};
-    Program& program = program_of(id);
+    Program& program = programs.of(id);
     LockTickets* const tickets = program.process.lock_marks().empty() ? nullptr : &program.lock_tickets;
     cores.push_back(std::make_unique<Core>(id, config,
                                            Pipeline::Ports{.memory = program.memory,
@@ -71,12 +107,10 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
                                                            .log_lines = kLogBytes / kLineBytes,
                                                            .observer = execution,
                                                            .lock_tickets = tickets},
-                                           timeline, account, *this));
+                                           timeline, account, core_side));
   }
-  if (c.run.check_capsules) check_capsules();
-  if (c.run.check_ties) check_ties();
   for (const auto& program : programs) {
-    const std::span own = cores_of(*program);
+    const std::span own = threads.of(*program);
     program->system_calls.attach([own](LineAddr first, LineAddr last) {
       for (const auto& core : own) core->pipeline().lose_reservation(first, last);
     });
@@ -84,14 +118,16 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
       for (const auto& core : own) core->perform_deferred(begin, end);
     });
   }
-  if (task_units.aborts() != nullptr) {
-    conflicts->attach(*task_units.aborts(),
-                      [this](LineAddr line) { return hierarchy->possible_holders(line); });
-    sole().system_calls.attach(*task_units.aborts());
-    if (sole().heap) sole().heap->attach(*task_units.aborts());
-  }
-  register_stats();
 }
+
+void Chip::Impl::observe_instructions(InstructionObserver& watcher) {
+  if (!instructions) {
+    instructions.emplace();
+    for (const auto& core : cores) core->pipeline().observe(*instructions);
+  }
+  instructions->add(watcher);
+}
+
 // ---- Running ----
 
 RunOutcome Chip::Impl::run() {
@@ -100,32 +136,38 @@ RunOutcome Chip::Impl::run() {
   clock.every(RunClock::Look::count, config.run.instructions != 0 ? kCountCycles : 0);
   clock.every(RunClock::Look::sample, config.run.profile_cycles);
   clock.every(RunClock::Look::progress, kProgressCycles);
-  if (debug && !debug->begin()) end_by_debugger();
+  if (debug && !debug->begin()) end(ended_by_debugger());
   for (const auto& program : programs)
     if (!config.run.fast_forward || (!program->roi && !program->has_tasks && !program->detail_at_markers))
       arrive(*program);
-  while (!ended) {
+  while (!outcome) {
     if (detailed) {
       simulate();
     } else {
-      skip_ahead();
+      skip_ahead(programs.next_in_fast_forward());
     }
   }
   finish_account();
-  if (debug) debug->end(outcome, sole().process.death_signal());
-  return outcome;
+  if (debug) debug->end(*outcome, programs.sole().process.death_signal());
+  return *outcome;
 }
 
 void Chip::Impl::simulate() {
-  leave_detail = false;
-  while (!leave_detail && !ended) {
+  while (detailed && !outcome) {
     if (!timeouts.has_work()) {
-      if (!interrupt_doomed() && !task_units.go_on_beside_suspended()) no_progress();
+      resolve_standstill();
     } else if (!timeline.step()) {
       const Cycle now = timeline.pause();
       clock.look(now, [&](RunClock::Look due) { look(due, now); });
     }
   }
+}
+
+void Chip::Impl::resolve_standstill() {
+  const std::vector<Thread*> interrupted = region.interrupt_doomed(
+      [this](TileId tile, std::uint64_t run) { return task_units.is_doomed(tile, run); });
+  for (Thread* const thread : interrupted) programs.sole().process.interrupt(*thread);
+  if (interrupted.empty() && !task_units.go_on_beside_suspended()) no_progress();
 }
 
 void Chip::Impl::look(RunClock::Look due, Cycle now) {
@@ -134,14 +176,18 @@ void Chip::Impl::look(RunClock::Look due, Cycle now) {
       return end({ExitCode::no_progress, 0,
                   fmt::format("the program was still running after {} cycles (run.max_cycles)",
                               config.run.max_cycles),
-                  describe_cores() + describe_waiting()});
+                  threads.describe() + describe_waiting()});
     case RunClock::Look::count:
-      return count_instructions(now);
+      if (programs.count_those_done(config.run.instructions, now,
+                                    [this](const Program& program) { return threads.instructions(program); }))
+        for (const auto& program : programs)
+          if (program->is_in_detail()) finish(*program, {});
+      return;
     case RunClock::Look::interval:
       settle(now);
       return clock.show_interval(now);
     case RunClock::Look::sample:
-      sample_cores();
+      threads.sample();
       if (clock.is_in_roi()) task_units.sample();
       return;
     case RunClock::Look::progress:
@@ -151,17 +197,17 @@ void Chip::Impl::look(RunClock::Look due, Cycle now) {
 
 void Chip::Impl::attach(GdbServer& server) {
   debug.emplace(
-      server, sole().process, sole().memory,
+      server, programs.sole().process, programs.sole().memory,
       [this] {
-        sole().memory.code_changed();
-        sole().blocks.flush();
+        programs.sole().memory.code_changed();
+        programs.sole().blocks.flush();
       },
       [this](const Thread& thread) -> const Core* {
         for (const auto& core : cores)
           if (core->thread() == &thread && core->activity() != Core::Activity::idle) return core.get();
         return nullptr;
       });
-  sole().fast_forward.leave_breakpoints();
+  programs.sole().fast_forward.leave_breakpoints();
 }
 
 bool Chip::Impl::is_debugged(Thread& thread, const Fault& fault) {
@@ -169,57 +215,59 @@ bool Chip::Impl::is_debugged(Thread& thread, const Fault& fault) {
     case ChipDebug::After::resume:
       return true;
     case ChipDebug::After::as_without:
-      return fault.kind == FaultKind::breakpoint && sole().process.deliver_fault(thread, fault);
+      return fault.kind == FaultKind::breakpoint && programs.sole().process.deliver_fault(thread, fault);
     case ChipDebug::After::end:
-      end_by_debugger();
+      end(ended_by_debugger());
       return true;
   }
   return false;
 }
 
-void Chip::Impl::end(RunOutcome o) {
-  if (ended) return;
-  ended = true;
-  outcome = std::move(o);
+Progress Chip::Impl::progress() const {
+  return {timeline.now(), threads.instructions() + programs.fast_forward_instructions(),
+          task_units.committed(), task_units.gvt().timestamp, !detailed};
 }
 
-std::uint64_t Chip::Impl::detailed_instructions() const {
-  std::uint64_t sum = 0;
-  for (const auto& core : cores) sum += core->pipeline().counters().instructions;
-  return sum;
+void Chip::Impl::report_progress() {
+  if (clock.is_observed() && !clock.show_progress(progress()))
+    end({ExitCode::interrupted, 0, "interrupted", {}});
+  if (debug && !debug->look()) end(ended_by_debugger());
 }
 
-Cycle Chip::Impl::reached() const {
-  Cycle latest = timeline.now();
-  for (const auto& core : cores) latest = later(latest, core->reached());
-  return latest;
+void Chip::Impl::settle(Cycle now) {
+  for (const auto& core : cores) core->account_until(later(now, core->reached()));
+  task_units.account_until(now);
+  cycles = now.value;
 }
 
 void Chip::Impl::finish_account() {
-  const Cycle end_cycle = reached();
+  const Cycle end_cycle = threads.reached();
   for (const auto& core : cores) core->account_until(end_cycle);
   task_units.settle_attempts();
   task_units.account_until(end_cycle);
   cycles = end_cycle.value;
   for (const auto& program : programs)  // an end that is not theirs
-    if (program->is_in_detail()) count(*program, end_cycle);
+    if (program->is_in_detail()) program->count(end_cycle, threads.instructions(*program));
   clock.leave_roi(end_cycle);
-  for (const auto& program : programs)
-    program->profile.stop(end_cycle,
-                          [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); });
+  for (const auto& program : programs) threads.stop_profile(*program, end_cycle);
   if (contention) contention->finish();
   account.verify(cycles);
 }
 
-void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
+void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t number) {
   switch (kind) {
     case kProgramOver:
-      return leave_detail_of(programs[payload], now);
+      return leave_detail_of(programs[number], now);
     case kEnterRegion:
-      if (entering != nullptr) enter_region(*entering, now);
+      if (Thread* const thread = region.entering()) enter_region(*thread, now);
       return;
-    case kMarkedEnd:
-      return leave_marked_region(programs[payload], now);
+    case kMarkedEnd: {  // fast-forward goes on behind the last region that the program has marked
+      Program& program = programs[number];
+      if (program.is_in_detail() && !region.is_running() && region.entering() == nullptr &&
+          program.open_regions.empty())
+        leave_detail_of(program, now);
+      return;
+    }
     case kRegionEnd:
       // A core whose attempt was aborted in the middle of a miss is not there yet.
       if (std::any_of(cores.begin(), cores.end(),
@@ -231,64 +279,13 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) 
   }
 }
 
-void Chip::Impl::check_capsules() {
-  const auto place = [this](CoreId core) {
-    const Pipeline& pipeline = cores[core.value]->pipeline();
-    const auto [low, high] = pipeline.rights().own_stack();
-    // Of tasks alone: a thread's calls use its stack, and is no fault.
-    return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low, high};
-  };
-  Program& program = sole();
-  capsule_lint.emplace(program.memory, program.process.symbols(), program.process.lock_marks(),
-                       program.lock_tickets, config.chip.cores, place, [this](const std::string& sentence) {
-                         end({ExitCode::check_failed, 0, sentence, {}});
-                       });
-  observe_instructions(*capsule_lint);
-}
-
-void Chip::Impl::check_ties() {
-  ties = std::make_unique<TieChecker>(sole().memory, sole().process.symbols(), config.chip.cores,
-                                      [this](const std::string& sentence) {
-                                        end({ExitCode::check_failed, 0, sentence, {}});
-                                      });
-  observe_tasks(*ties);
-  observe_instructions(*ties);
-}
-
-std::string Chip::Impl::describe_cores() const {
-  std::string text;
-  for (const auto& core : cores) {
-    const bool is_doomed = core->activity() == Core::Activity::doomed;
-    const Program& program = program_of(core->id());
-    const Process& process = program.process;
-    if (core->thread() == nullptr || (core->in_region() && core->task() == 0 && !is_doomed)) continue;
-    text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
-                        process.symbols().describe(core->pipeline().hart().pc));
-    if (const std::uint64_t task = core->task_of_run(); task != 0) text += fmt::format(", task {}", task);
-    if (const OpenCapsuleCall& call = core->capsule().call(); call.stub != 0) {
-      text +=
-          fmt::format(", in capsule {} since cycle {}{}", capsule_name(process.symbols().describe(call.stub)),
-                      call.since.value, is_doomed ? ", its task aborted" : "");
-      if (const auto lock = process.lock_marks().awaited(core->pipeline().hart(), program.memory);
-          lock && !program.lock_tickets.has_turn(core->id(), *lock)) {
-        const LockTickets::Draw* const holder = program.lock_tickets.holder(*lock);
-        text += fmt::format(", waits for the lock {}, held by {}", process.symbols().describe(*lock),
-                            holder != nullptr ? LockTickets::describe(*holder, process.symbols())
-                                              : "whoever took it before the region of interest");
-      }
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 // ---- Statistics ----
 
 void Chip::Impl::register_stats() {
   registry.counter("chip.cycles", "cycles", "Cycles simulated in detail.", &cycles);
   registry.total("chip.instructions", "instructions",
                  "Guest instructions executed in detail, aborted ones included.",
-                 [this] { return detailed_instructions(); });
+                 [this] { return threads.instructions(); });
   registry.total("chip.fast_forward.instructions", "instructions",
                  "Guest instructions executed in fast-forward.",
                  [this] { return programs.fast_forward_instructions(); });
@@ -336,7 +333,7 @@ void Chip::observe(ChipObserver* observer, Latency interval) { impl_->clock.obse
 void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
 void Chip::observe_instructions(InstructionObserver* observer) { impl_->observe_instructions(*observer); }
 void Chip::watch_fast_forward(Addr first, std::uint64_t bytes, UntimedObserver* observer) {
-  Program& program = impl_->sole();
+  Program& program = impl_->programs.sole();
   FastForward::Observer* const next = impl_->config.run.warm ? &program.warm_up : nullptr;
   program.fast_forward.observe(&program.untimed_watch.emplace(program.memory, first, bytes, *observer, next));
 }
@@ -362,14 +359,14 @@ const LineContention* Chip::line_contention() const {
   return impl_->contention ? &*impl_->contention : nullptr;
 }
 const ParallelismProfile& Chip::parallelism_profile() const { return impl_->task_units.parallelism(); }
-const Symbols& Chip::symbols() const { return impl_->sole().process.symbols(); }
+const Symbols& Chip::symbols() const { return impl_->programs.sole().process.symbols(); }
 std::size_t Chip::programs() const { return impl_->programs.size(); }
 const Program& Chip::program(std::size_t index) const { return impl_->programs[index]; }
 Progress Chip::progress() const { return impl_->progress(); }
 Cycle Chip::cycles() const { return Cycle{impl_->cycles}; }
-std::uint64_t Chip::detailed_instructions() const { return impl_->detailed_instructions(); }
-const ThreadProfile& Chip::thread_profile() const { return impl_->sole().profile; }
-void Chip::watch_threads(ThreadWatcher* watcher) { impl_->sole().profile.watch(watcher); }
+std::uint64_t Chip::detailed_instructions() const { return impl_->threads.instructions(); }
+const ThreadProfile& Chip::thread_profile() const { return impl_->programs.sole().profile; }
+void Chip::watch_threads(ThreadWatcher* watcher) { impl_->programs.sole().profile.watch(watcher); }
 bool Chip::ran_serial() const { return impl_->ran_serial; }
 std::uint64_t Chip::fast_forward_instructions() const { return impl_->programs.fast_forward_instructions(); }
 std::uint64_t Chip::guest_bytes() const { return impl_->programs.mapped_bytes(); }

@@ -100,6 +100,10 @@ class Chip {
 
  private:
   struct Impl;
+  // What cores, task units and programs ask of it.
+  struct CoreSide;
+  struct TaskSide;
+  struct ProgramSide;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -68,7 +68,7 @@ void check_possible(const Config& config) {
 
 CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const ProcessOptions& options) {
   Impl& chip = *impl_;
-  Program& program = chip.sole();
+  Program& program = chip.programs.sole();
   check_possible(chip.config);
   CheckpointWriter writer(file);
   program.process.keep_output();
@@ -78,8 +78,9 @@ CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const 
     at = program.fast_forward.run(program.roi, kInstructionsAtOnce);
     if (at.stop == FastForward::Stop::task_instruction && is_for_any_chip(at.insn))
       chip.task_instruction(program, *at.thread, at.insn), at.stop = FastForward::Stop::budget;
-  } while (at.stop == FastForward::Stop::budget && !chip.ended);
-  if (chip.ended) throw UsageError("the program is wrong before the checkpoint: {}", chip.outcome.sentence);
+  } while (at.stop == FastForward::Stop::budget && !chip.outcome);
+  if (chip.outcome)
+    throw UsageError("the program is wrong before the checkpoint: {}", chip.outcome->sentence);
 
   CheckpointReport report;
   switch (at.stop) {
@@ -120,7 +121,7 @@ CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const 
 
 void Chip::restore_checkpoint(const std::filesystem::path& file, const ProcessOptions& options) {
   Impl& chip = *impl_;
-  Program& program = chip.sole();
+  Program& program = chip.programs.sole();
   check_possible(chip.config);
   CheckpointReader reader(file);
   const Circumstances here = circumstances(chip.config, options);

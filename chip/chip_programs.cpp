@@ -16,8 +16,6 @@ using Phase = Program::Phase;
 
 // ---- To the regions ----
 
-void Chip::Impl::skip_ahead() { skip_ahead(programs.next_in_fast_forward()); }
-
 void Chip::Impl::skip_ahead(Program& program) {
   const bool is_ahead = program.phase == Phase::ahead;
   const FastForward::Result r =
@@ -25,7 +23,7 @@ void Chip::Impl::skip_ahead(Program& program) {
   switch (r.stop) {
     case FastForward::Stop::budget:
       report_progress();
-      if (is_ahead && program.detail_at_markers && !program.open_regions.empty() && !ended) arrive(program);
+      if (is_ahead && program.detail_at_markers && !program.open_regions.empty() && !outcome) arrive(program);
       return;
     case FastForward::Stop::stop_pc:
       ran_serial = program.has_tasks && program.place.roi.empty();
@@ -38,7 +36,7 @@ void Chip::Impl::skip_ahead(Program& program) {
       RUBATO_CHECK(false, "only save_checkpoint() stops at system calls");
       return;
     case FastForward::Stop::exited:
-      process_exited(program);
+      finish(program, program.outcome_of_exit());
       return;
     case FastForward::Stop::deadlock:
       no_progress(program);
@@ -61,17 +59,14 @@ void Chip::Impl::begin_detail() {
   for (Program* program : those) {
     program->blocks.set_stop(std::nullopt);
     forget_changed_pages(*program);
-    for (const auto& core : cores_of(*program))
-      core->pipeline().set_time_origin(program->fast_forward.nanoseconds());
-    if (const Thread* const caller = std::exchange(program->caller, nullptr))
-      for (const auto& core : cores_of(*program))
-        core->pipeline().watch_return(caller->regs.x[reg::ra], caller->regs.x[reg::sp]);
+    threads.enter(*program);
   }
-  if (config.run.fast_forward || !sole().has_tasks) clock.enter_roi(timeline.now());
+  if (config.run.fast_forward || !programs.sole().has_tasks) clock.enter_roi(timeline.now());
   for (Program* program : those) {
-    begin_profile(*program, timeline.now());
+    threads.begin_profile(*program, timeline.now());
     for (const auto& thread : program->process.threads())
-      if (thread->state == ThreadState::runnable && !thread->is_worker) on_runnable(*program, *thread);
+      if (thread->state == ThreadState::runnable && !thread->is_worker)
+        program_side.on_runnable(*program, *thread);
     timeouts.schedule(*program);
   }
 }
@@ -79,22 +74,15 @@ void Chip::Impl::begin_detail() {
 // ---- Out of them ----
 
 void Chip::Impl::leave_detail_of(Program& program, Cycle now) {
-  for (const auto& core : cores_of(program))
-    if (core->activity() == Core::Activity::thread) core->release_thread(now);
-  Cycle left = now;
-  for (const auto& core : cores_of(program)) left = later(left, core->reached());
-  if (programs.size() == 1) left = reached();
-  program.profile.stop(left, [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); });
-  program.scheduler.clear();
-  entering = nullptr;
-  if (programs.size() != 1) count(program, left);
+  const Cycle left = threads.leave(program, now);
+  region.forget_entering();
+  if (programs.size() != 1) program.count(left, threads.instructions(program));
   if (!programs.leave_detail(program, left)) return;
-  const Cycle end_cycle = reached();
+  const Cycle end_cycle = threads.reached();
   call_clock.advance(end_cycle);  // time goes on from where the cores are
   settle(end_cycle);
   clock.leave_roi(end_cycle);
   detailed = false;
-  leave_detail = true;
   if (programs.are_all_over()) end(programs.worst_outcome());
 }
 
@@ -114,31 +102,46 @@ void Chip::Impl::finish(Program& program, RunOutcome o) {
 }
 
 void Chip::Impl::no_progress() {
-  if (programs.size() == 1) return no_progress(sole());
+  if (programs.size() == 1) return no_progress(programs.sole());
   for (const auto& program : programs)
     if (program->is_in_detail()) no_progress(*program);
 }
 
+void Chip::Impl::no_progress(Program& program) {
+  std::string why = "nothing can proceed: every thread and task waits for another";
+  if (region.is_running())
+    for (const auto& thread : program.process.threads())
+      if (!thread->is_worker && thread->state == ThreadState::runnable) {
+        why = fmt::format(
+            "nothing can proceed: thread {} is ready, but only tasks run until run() ends, so a task must "
+            "not wait for a thread that is none of the engine's",
+            thread->tid);
+        break;
+      }
+  finish(program, {ExitCode::no_progress, 0, why, describe_waiting()});
+}
+
 std::string Chip::Impl::describe_waiting() const {
-  const std::string threads = programs.describe_waiting();
-  if (programs.size() != 1) return threads;
-  return threads + name_functions(task_units.describe_waiting(), sole().process.symbols());
+  const std::string waiting = programs.describe_waiting();
+  if (programs.size() != 1) return waiting;
+  return waiting + name_functions(task_units.describe_waiting(), programs.sole().process.symbols());
 }
 
-// ---- What counts (K82) ----
+// ---- Time and pages of programs in detail ----
 
-std::uint64_t Chip::Impl::detailed_instructions(const Program& program) const {
-  std::uint64_t sum = 0;
-  for (const auto& core : cores_of(program)) sum += core->pipeline().counters().instructions;
-  return sum;
+void Chip::Impl::expire_timeouts(Program& program, Cycle now) {
+  call_clock.begin(now, 0);
+  program.system_calls.begin(program.first_core(), now);  // any thread may have waited
+  program.process.expire_timeouts();
+  program.system_calls.end();
+  if (program.process.exited()) finish(program, program.outcome_of_exit());
+  timeouts.schedule(program);
 }
 
-void Chip::Impl::count_instructions(Cycle now) {
-  if (!programs.count_those_done(config.run.instructions, now,
-                                 [this](const Program& program) { return detailed_instructions(program); }))
-    return;
-  for (const auto& program : programs)
-    if (program->is_in_detail()) finish(*program, {});
+void Chip::Impl::forget_changed_pages(Program& program) {
+  if (!program.memory.has_changes()) return;
+  for (const auto& [begin, end_] : program.memory.take_changes())
+    hierarchy->forget(program.outer(line_of(begin)), program.outer(line_of(end_ - 1)));
 }
 
 }  // namespace rubato::chip

@@ -1,4 +1,4 @@
-// One program on the chip (K80): its memory, process, decoded blocks, fast-forward, heap, and the threads
+// A program on the chip (K80): its memory, process, decoded blocks, fast-forward, heap, and the threads
 // that wait for its cores. A chip has one, or several side by side, which share caches, network and memory
 // but not an address. Programs know cores by their own numbers, from 0.
 //
@@ -42,7 +42,7 @@ inline constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
 inline constexpr std::string_view kAtMarkers = "@markers";
 
 struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
-  /// What the chip is told of; see ThreadObserver and FastForward::HostCalls.
+  /// The chip, as its programs tell it; see ThreadObserver and FastForward::HostCalls.
   class Host {
    public:
     virtual ~Host() = default;
@@ -94,7 +94,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   /// How it ended, if it did by itself.
   RunOutcome outcome_of_exit() const;
 
-  /// What it has executed in detail so far counts, and nothing later.
+  /// The instructions executed in detail so far count, and no later ones.
   void count(Cycle now, std::uint64_t executed) {
     if (std::exchange(is_counted, true)) return;
     cycles = now.value;

@@ -40,7 +40,7 @@ class Programs {
   bool is_shared() const { return is_shared_; }
   /// The only one, if there is one. Of several it is the first.
   Program& sole() const { return *list_.front(); }
-  /// Of a core that no program has, the first.
+  /// The program of `core`; of a core that no program has, the first one.
   Program& of(CoreId core) const { return *by_core_[core.value]; }
   std::size_t size() const { return list_.size(); }
   Program& operator[](std::size_t number) const { return *list_[number]; }
@@ -55,7 +55,7 @@ class Programs {
   void arrive(Program& program, const Thread* caller);
   /// A program waits at its region, and none is on the way to its own.
   bool is_detail_due() const;
-  /// Those that wait are in detail from now on. @returns them.
+  /// The waiting programs are in detail from now on. @returns them.
   std::vector<Program*> begin_detail();
 
   // ---- Out of them ----
@@ -82,14 +82,14 @@ class Programs {
   bool count_those_done(std::uint64_t instructions, Cycle now, const InstructionsOf& executed);
   std::uint64_t fast_forward_instructions() const;
   std::uint64_t mapped_bytes() const;
-  /// Of several: program.P.cycles and program.P.instructions, P from 1.
+  /// Registers program.P.cycles and program.P.instructions, P from 1, if there are several programs.
   void register_stats(StatRegistry& registry) const;
 
   // ---- Waiting ----
 
   /// A thread in detail waits for a time.
   bool awaits_time() const;
-  /// One line for each blocked thread, by program if there are several.
+  /// A line for each blocked thread, by program if there are several.
   std::string describe_waiting() const;
 
  private:

@@ -59,11 +59,13 @@ struct ProgramRig : Program::Host {
     for (std::size_t i = 0; i < arguments.size(); ++i) thread.regs.x[reg::a0 + i] = arguments[i];
     return program.process.syscall(thread);
   }
-  /// A new thread of the program.
+  /// A new thread of the program, at its entry like the one that starts it.
   Thread& start_thread(std::size_t program = 0) {
     constexpr std::uint64_t kClone = 220, kThread = 0x50f00;
     call((*programs)[program], main_thread(program), kClone, {kThread, 0x1000, 0, 0, 0});
-    return *(*programs)[program].process.threads().back();
+    Thread& started = *(*programs)[program].process.threads().back();
+    main_thread(program).regs.pc = started.regs.pc = kImageEntry;
+    return started;
   }
 
   // Program::Host
