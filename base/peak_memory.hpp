@@ -8,8 +8,8 @@
 
 namespace rubato {
 
-/// Resident memory in MB, at most: the kernel's high-water mark of this program alone. What getrusage() says
-/// includes the process that started it.
+/// Resident memory in MB, at most: the kernel's high-water mark of this program alone. getrusage() would
+/// include the process that started it.
 inline double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -2,14 +2,14 @@
 // and nothing keeps them apart. The result then depends on the schedule (task model, "What is not promised").
 // Both the serial engine and the chip feed an instance with what their tasks did.
 //
-// What orders two accesses: different timestamps; the creation of a task by another, as far as the creator
+// Two accesses are ordered by: different timestamps; the creation of a task by another, as far as the creator
 // had come; synchronization, which is an atomic access to one word, a system call or the end of a TaskGroup's
-// member; the turns of tasks that are kept apart; and all chains of these. What keeps two tasks apart: one
-// locale, or that both are atomic.
+// member; the turns of tasks that are kept apart; and all chains of these. Two tasks are kept apart by one
+// locale, or if both are atomic.
 //
-// Actions are given in the order in which they took effect.
-// Invariant: a tie that is reported is one. Not every tie is found: only the last writers and the last
-// readers of a word are remembered, and a chain of more than kBudget steps counts as an order.
+// Actions are given in the order in which they took effect. Invariant: a tie that is reported is one. Not
+// every tie is found: only the last writers and the last readers of a word are remembered, and a chain of
+// more than kBudget steps counts as an order.
 // SPDX-License-Identifier: MIT
 #pragma once
 

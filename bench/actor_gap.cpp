@@ -1,6 +1,5 @@
 // Two actors on a worker each hand a message to and fro, and work for a while before they answer: the gap in
-// which the other worker finds nothing. What it does then is what lagging is about (native/lag). Prints one
-// JSON object.
+// which the other worker finds nothing. Lagging (native/lag) is about that gap. Prints one JSON object.
 //   build/release/bin/bench_actor_gap MICROSECONDS [MESSAGES]
 // SPDX-License-Identifier: MIT
 #include <chrono>

@@ -243,8 +243,8 @@ class Bank final : public Program {
   std::vector<Line> wrong_audits_;
 };
 
-/// Records go through a queue: who takes one reads it and frees it outside of transactions, since it is
-/// private then.
+/// Records go through a queue: the thread that takes one reads it and frees it outside of transactions, since
+/// it is private then.
 class Privatizing final : public Program {
  public:
   explicit Privatizing(const Settings& settings)

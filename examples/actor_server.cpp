@@ -1,7 +1,7 @@
 // A server of actors: an account is an actor, which threads outside ask. run() stays open while a hold is. A
 // request is a line "NAME AMOUNT" on standard input; the answer is "NAME BALANCE", in the order of the
-// requests. What is no request is named on standard error; others go on, and the exit code is 2. Native
-// engine only.
+// requests. A line that is no request is named on standard error; others go on, and the exit code is 2.
+// Native engine only.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // A server: run() stays open while another thread reads requests and creates a task for each. A request is a
 // line "NAME AMOUNT" on standard input; the answer is "NAME BALANCE". Requests for one account run one at a
-// time, and those for different accounts in parallel. What is no request is named on standard error; others
-// go on, and the exit code is 2. Ends with standard input. Native engine only.
+// time, and those for different accounts in parallel. A line that is no request is named on standard error;
+// others go on, and the exit code is 2. Ends with standard input. Native engine only.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

@@ -59,8 +59,8 @@ struct CountersFile {
 };
 CountersFile counters;
 
-// Before main(), so that a program that never calls run() leaves counters, too. What fork() copied writes
-// nothing.
+// Before main(), so that a program that never calls run() leaves counters, too. A copy that fork() made
+// writes nothing.
 const int registered = counters.path == nullptr ? 0 : std::atexit([] {
   if (getpid() == counters.process) counters.write();
 });

@@ -1,5 +1,5 @@
-// A file that a program writes when it has done its work: whole or not at all. What is wrong with its place
-// is found before.
+// A file that a program writes when it has done its work: whole or not at all. A place that cannot be written
+// is refused before the work.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -39,7 +39,7 @@ PriorityOrder largest_degree_first(const Adjacency& graph);
 /// The other way round. No vertex has more later neighbours than the root of twice the number of edges.
 PriorityOrder smallest_degree_first(const Adjacency& graph);
 
-/// Only the neighbours whose turn comes later: those whom a decision concerns. Each edge appears once.
+/// Only the neighbours whose turn comes later: the ones that a decision concerns. Each edge appears once.
 Adjacency later_neighbours(const Adjacency& graph, const PriorityOrder& priorities);
 
 }  // namespace rubato::apps

@@ -20,7 +20,7 @@
 
 namespace rubato::apps {
 
-/// How many batches of a chunk have come back. Of tasks that run one after another.
+/// How many batches of a chunk have come back. The tasks that count them run one after another.
 class alignas(64) Returns {
  public:
   /// By a batch's task, which touches it no more.

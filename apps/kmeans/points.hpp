@@ -8,7 +8,7 @@
 
 namespace rubato::apps::kmeans {
 
-/// A coordinate in fixed point: 1 is kOne. Those of points are in [0, kOne).
+/// A coordinate in fixed point: 1 is kOne. Coordinates of points are in [0, kOne).
 using Fixed = std::int32_t;
 inline constexpr unsigned kFractionBits = 16;
 inline constexpr Fixed kOne = Fixed{1} << kFractionBits;

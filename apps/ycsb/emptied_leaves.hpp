@@ -15,7 +15,7 @@ namespace rubato::apps::ycsb {
 
 class EmptiedLeaves {
  public:
-  /// So many notes are worth a pause of everybody.
+  /// So many notes are worth a pause of all workers.
   static constexpr std::size_t kWorthMerging = 256;
 
   /// True once until the notes are taken: for the one that makes them worth merging.

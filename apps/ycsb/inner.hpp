@@ -59,7 +59,7 @@ inline unsigned interpolate(Key low, Key high, Key key, unsigned entries) {
   return fraction >= 0 && fraction < 1 ? static_cast<unsigned>(static_cast<int>(fraction * entries)) : 0;
 }
 
-/// The step to the child that covers `key`, or to the right if it is not in this node's range. Of a node of
+/// The step to the child that covers `key`, or to the right if it is not in this node's range. The node is of
 /// `level` >= 1; `line` as the Hop to this node said.
 inline Hop route(const Node& node, unsigned level, Key key, unsigned line) {
   const unsigned i = search(node, key, line);

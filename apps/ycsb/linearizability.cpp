@@ -159,8 +159,8 @@ bool is_counter(std::span<const KeyEvent> events, KeyState initial) {
 }
 
 Judgement check_counter(std::span<const KeyEvent> events, Value initial) {
-  // The k-th addition (answer initial + k) has place 2k + 1; who finds initial + k comes before it, at place
-  // 2k.
+  // The k-th addition (answer initial + k) has place 2k + 1; an operation that finds initial + k comes before
+  // it, at place 2k.
   struct Placed {
     std::uint64_t place;
     const KeyEvent* event;
@@ -198,10 +198,10 @@ Judgement check_counter(std::span<const KeyEvent> events, Value initial) {
 
 // ---- One life ----
 
-/// A key that comes at most once and then goes at most once. Those who find it are right if they can be after
-/// its birth and before its death; those who do not, if they can be before the one or after the other. So the
-/// former say how late the birth can be and how early the death, and no other choice is better for the
-/// latter.
+/// History of a key that comes at most once and then goes at most once. A request that finds it is right if
+/// it can be after the birth and before the death. A request that does not find it is right if it can be
+/// before the birth or after the death. So the requests that find it bound the birth from above and the death
+/// from below. No other choice is better for the other requests.
 class LifeCheck {
  public:
   explicit LifeCheck(KeyState initial) : value_(initial) {

@@ -1,5 +1,5 @@
-// The tree as a whole: making, loading, walking, checking, freeing. What operations do to it is in visit.hpp;
-// how they are kept apart is the variants'. Everything here runs alone.
+// The tree as a whole: making, loading, walking, checking, freeing. Operations on it are in visit.hpp; the
+// variants keep them apart. Everything here runs alone.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // A variant: the tree with a way of running operations on it. All do the same visits (visit.hpp) on the same
-// nodes; they differ in who visits next and in how visits of one node are kept apart.
+// nodes; they differ in the thread that makes the next visit and in how visits of one node are kept apart.
 // SPDX-License-Identifier: MIT
 #pragma once
 

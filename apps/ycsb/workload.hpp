@@ -1,6 +1,6 @@
 // The requests of a run: workloads A to F of YCSB (Cooper et al., SoCC 2010) and churn, made before the run
-// from a seed. Every value that is written says by whom: the loaded value of a record is its number, request
-// i writes kFirstWritten + i. Workload F adds 1 instead.
+// from a seed. Every value names its writer: the loaded value of a record is its number, request i writes
+// kFirstWritten + i. Workload F adds 1 instead.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // capsuled KIND: ordered tasks that all add to one sum, so that most attempts are aborted, and work on
-// untracked memory by capsules. Those of doomed attempts end nevertheless. For bench/speculation; on each
+// untracked memory by capsules. Capsules of doomed attempts end nevertheless. For bench/speculation; on each
 // engine.
 //   counter    500 tasks count themselves, without a lock
 //   nested     400 tasks call a capsule that calls another three times, and is promoted at times

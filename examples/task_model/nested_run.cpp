@@ -1,7 +1,7 @@
 // Wrong: "a task that needs other tasks' results creates them and calls run(), as it would call join()."
-// Right: in a task nothing waits. What goes on afterwards is another task: put the ones before it into a
-// group, and create it with .after. run() in a task is an error on every engine.
-// Happens: the error. With an argument the program does it right and prints 6.
+// Right: in a task nothing waits. The continuation is another task: put the ones before it into a group, and
+// create it with .after. run() in a task is an error on every engine. Happens: the error. With an argument
+// the program does it right and prints 6.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 

@@ -1,8 +1,6 @@
-// Wrong: "a task of high priority runs before one of low priority."
-// Right: priority, access, prefetch, core, numa and fair are hints, which an engine may ignore: the
-// serial engine does, to find programs that rely on them. What must come first needs a timestamp or a
-// group.
-// Happens: 1 (high went first) or 0.
+// Wrong: "a task of high priority runs before one of low priority." Right: priority, access, prefetch, core,
+// numa and fair are hints, which an engine may ignore: the serial engine does, to find programs that rely on
+// them. A task that must come first needs a timestamp or a group. Happens: 1 (high went first) or 0.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 

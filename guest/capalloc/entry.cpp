@@ -1,9 +1,9 @@
 // capalloc's capsules, and the C library's functions over them (rules P68, P73 to P75): a program that links
-// this has it for malloc, free and all that call those, as C++'s operators new and delete do. Espresso,
-// Sec. VI-C, Listing 2.
+// this has it for malloc, free and all that call those, as C++'s operators new and delete do. Espresso, Sec.
+// VI-C, Listing 2.
 //
-// A speculative task's free is a NONSPEC child, which runs once the task has committed. Where capsules are
-// switched off (task.capsules=false) all is done by the task itself and speculated on.
+// A speculative task's free is a NONSPEC child, which runs once the task has committed. If capsules are
+// switched off (task.capsules=false), the task itself does all of it, speculatively.
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,10 +1,10 @@
 // capalloc without its capsules (rules P69 to P75): caches of blocks, one a core, above central lists, one a
-// size class, above the page heap. A core's cache needs no lock, since what runs on a core leaves the
-// allocator before anything else runs there; threads outside tasks, which can be interrupted anywhere, share
-// one more cache under a lock. System, which tests replace, has:
+// size class, above the page heap. A core's cache needs no lock, since a task leaves the allocator before
+// another one runs on its core; threads outside tasks, which can be interrupted anywhere, share one more
+// cache under a lock. System, which tests replace, has:
 //
 //   Lock                        first come, first served
-//   is_task(), core(), cores()  who asks
+//   is_task(), core(), cores()  the caller
 //   reserve(bytes, is_known)    address space without memory; is_known: for what is known of blocks. 0: none
 //   commit(begin, bytes)        memory for a part of it; false: none
 //

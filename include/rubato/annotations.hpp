@@ -102,7 +102,7 @@ struct Annotations {
   std::optional<std::uint32_t> core{};   ///< hint: where to run
   std::optional<std::uint32_t> numa{};   ///< hint: where to run
   /// Hint: behind what waits already, however much that is: for tasks that create themselves again and again
-  /// (servers, actors' turns). Of others, if many wait, the newest may start first.
+  /// (servers, actors' turns). If many tasks wait, the newest of those that are not fair may start first.
   bool fair = false;
 };
 

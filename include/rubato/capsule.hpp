@@ -171,8 +171,8 @@ inline void copy_out(void* to_caller, const void* from, std::size_t bytes) {
 #define RUBATO_LOCK_MARK(what) static_cast<void>(0)
 #endif
 
-/// First come, first served; in untracked memory. Held only around work on untracked memory. Who is far
-/// behind looks seldom: each look takes the line from the one that is served.
+/// First come, first served; in untracked memory. Held only around work on untracked memory. A thread far
+/// back in the queue looks seldom: each look takes the line from the thread that is served.
 class TicketLock {
  public:
   /// Waits for its turn.

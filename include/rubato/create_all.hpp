@@ -71,8 +71,8 @@ template <TaskType type, class Each, class Iterator, class... Args>
 
 /// Calls each(i, args...) for every i of [first, last); `each` creates at most one child. Up to 8 elements
 /// (native engine: 64) are handled in place, more by tasks of `type` that inherit the running task's
-/// timestamp and split the range in 8, again and again. Such a task has no other room for children: create
-/// them through `each`, or before.
+/// timestamp and split the range in 8, again and again. A task that calls this has no room for other
+/// children: create them through `each`, or before.
 ///   Iterator  an integer or a pointer
 ///   each      a callable without state
 ///   args      at most 3

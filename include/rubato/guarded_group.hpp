@@ -114,7 +114,7 @@ const Guard* running_guard();
 }  // namespace engine
 
 /// A TaskGroup whose failures are its own: an exception that leaves one of its tasks is kept here and does
-/// not end the run. Its tasks can be cancelled: from then on no task of it starts. Those that run go on, and
+/// not end the run. Its tasks can be cancelled: from then on no task of it starts. Running tasks go on, and
 /// may ask is_cancelled(). A cancelled task leaves the group as one that has run, so that tasks with `.after`
 /// of this group start in any case; they look here at how it went.
 ///   - Tasks that have a timestamp: all that are later than the task that cancels, or that fails, do not run.
@@ -136,7 +136,7 @@ class GuardedGroup : public TaskGroup {
     if (state_.failures() != 0 && !is_seen_.load(std::memory_order_relaxed)) say_unseen();
   }
 
-  /// From any thread and task. What has not started never runs.
+  /// Cancels the group, from any thread and task. A member that has not started never runs.
   void cancel() { state_.cancel(); }
   /// cancel() was called, or a task has failed with OnFailure::cancel.
   bool is_cancelled() const { return state_.is_cancelled(); }

@@ -175,8 +175,8 @@ struct Dropping : behavior<Pulse> {
   Alone alone_;
 };
 
-/// In one of the shared places, until it is replaced or stops by itself. Who has read its handle there sends
-/// to it meanwhile, and afterwards.
+/// In one of the shared places, until it is replaced or stops by itself. Actors that have read its handle
+/// there send to it meanwhile, and afterwards.
 struct Passing : behavior<Pulse> {
   explicit Passing(std::uint32_t stops_after) : stops_after_(stops_after) {}
   void on(Pulse pulse) {

@@ -1,4 +1,4 @@
-// The members of a random program, who hand on work to each other and spawn others.
+// The members of a random program: they hand on work to each other and spawn others.
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <chrono>

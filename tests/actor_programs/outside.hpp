@@ -1,5 +1,5 @@
 // Threads that are no workers and take part in a random program: they send, ask, spawn, stop and kill while a
-// hold keeps run() open. What they do follows from the seed. On an engine without such threads all of it is
+// hold keeps run() open. Their actions follow from the seed. On an engine without such threads all of it is
 // done before run().
 // SPDX-License-Identifier: MIT
 #pragma once

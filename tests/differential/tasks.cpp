@@ -1,4 +1,4 @@
-// The tasks of a random program. What a task is and does follows from its key alone, never from what it
+// The tasks of a random program. Properties and actions of a task follow from its key alone, never from its
 // reads: the tree of tasks is the same on every engine and in every schedule.
 // SPDX-License-Identifier: MIT
 #include <algorithm>

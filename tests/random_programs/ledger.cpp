@@ -140,7 +140,7 @@ void put_back(std::uint64_t token) { ledger_put_token(token); }
 
 #if defined(__riscv)
 
-/// Everything that a caller who went wrong may have in its registers. What the call returns to is here.
+/// Calls with everything that a caller gone wrong may have in its registers. The call returns to here.
 void call_wildly(std::uint64_t key, std::uint64_t entry, bool has_wild_stack) {
   const std::uint64_t stack = has_wild_stack ? mix(key + 1) & 0x3fffffffff : 0;
   asm volatile(

@@ -66,8 +66,8 @@ void store(void* at, unsigned bytes, std::uint64_t value) { std::memcpy(at, &val
 void copy_by_float(void* to, const void* from) { store(to, 8, load(from, 8)); }
 #endif
 
-/// An address that the task may touch with `bytes` bytes, aligned to them if it must be. In what everybody
-/// may touch anything can straddle words and lines; in what a locale owns nothing leaves its word.
+/// An address that the task may touch with `bytes` bytes, aligned to them if it must be. In memory that all
+/// tasks may touch, accesses can straddle words and lines. In memory of a locale they stay within a word.
 std::uint8_t* place(Random& random, const Reach& reach, unsigned bytes, bool aligned) {
   if (reach.everything && !(reach.has_locale && random.one_in(4))) {
     const std::uint64_t end = options.lines * 64 - bytes;

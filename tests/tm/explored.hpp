@@ -12,7 +12,7 @@ namespace rubato::tm {
 using runtime::test::ExploredAtomics;
 using runtime::test::Explorer;
 
-/// The policy of the explorer, with futexes: who sleeps can go on after a wake() of the word.
+/// The policy of the explorer, with futexes: a sleeping thread can go on after a wake() of the word.
 struct Explored : ExploredAtomics {
   static constexpr int kSpins = 0, kLongSpins = 0, kYields = 0;
   using Word = atomic<std::uint32_t>;

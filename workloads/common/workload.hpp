@@ -35,7 +35,7 @@ void add_workload_options(CommandLine& line, WorkloadOptions& o, const std::stri
 
 /// Runs `part(thread, units, is_warm)` on `o.threads` threads at once: first each with o.warm units, then
 /// each with o.work in the region "work" (include/rubato/markers.h), which begins when all have warmed up and
-/// ends when all are done. Thread 0 is the caller. Where there are enough cores each stays on its own.
+/// ends when all are done. Thread 0 is the caller. If there are enough cores, each thread stays on its own.
 void run_in_region(const WorkloadOptions& o,
                    const std::function<void(unsigned thread, std::uint64_t units, bool is_warm)>& part);
 

@@ -27,7 +27,7 @@ class Transform {
   Transform(const Box& box, unsigned threads);
   const Box& box() const { return box_; }
 
-  /// All threads call these, and go on together. What is read is overwritten.
+  /// All threads call these, and go on together. The input is overwritten.
   void to_spectrum(unsigned thread, Numbers& space, Numbers& spectrum);
   /// Without the division by the number of points.
   void to_space(unsigned thread, Numbers& spectrum, Numbers& space);

@@ -1,6 +1,6 @@
 // The log that all transactions share: a thread collects what a transaction changes, takes its place in the
-// log at the commit, and copies it there. The log is a ring; who fills a segment writes it out: here, into a
-// checksum.
+// log at the commit, and copies it there. The log is a ring; the thread that fills a segment writes it out:
+// here, into a checksum.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -50,7 +50,8 @@ class Log {
   // A record: its position, its type, the checksum of the one before; what changed; its size in words, and
   // the checksum of all that.
   static constexpr std::uint64_t kOverhead = 5;
-  /// A part of the ring. Who copies the last of its words writes it out, and frees it for the next turn.
+  /// A part of the ring. The thread that copies the last of its words writes it out, and frees it for the
+  /// next turn.
   struct alignas(64) Segment {
     std::atomic<std::uint64_t> words{0};  ///< that have been copied in this turn
     std::atomic<std::uint64_t> turn{0};

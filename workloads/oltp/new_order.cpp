@@ -1,5 +1,5 @@
-// TPC-C 2.4: an order of 5 to 15 lines. Lines are inserted before their order, and the order before what
-// waits for delivery, so that who finds one finds all of it.
+// TPC-C 2.4: an order of 5 to 15 lines. Lines are inserted before their order, and the order before its entry
+// for delivery, so that a reader that finds one finds all of it.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 

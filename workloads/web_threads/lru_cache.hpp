@@ -27,7 +27,7 @@ class LruCache {
  private:
   static constexpr unsigned kNone = ~0U;
   struct alignas(64) Entry {
-    Latch loading;  ///< of who reads the file, while others wait
+    Latch loading;  ///< of the thread that reads the file, while others wait
     std::unique_ptr<std::uint64_t[]> content;
     std::uint64_t uses = 0;
     unsigned users = 0, newer = kNone, older = kNone;

@@ -1,5 +1,5 @@
-// Sleeping barber: a factory of customers, a waiting room of bounded size, a barber. Who finds the room full
-// comes again at once.
+// Sleeping barber: a factory of customers, a waiting room of bounded size, a barber. A customer that finds
+// the room full comes again at once.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-// Dining philosophers who ask one arbitrator for both forks, again and again until they get them.
+// Dining philosophers: actors that ask one arbitrator for both forks, again and again until they get them.
 // SPDX-License-Identifier: MIT
 #include "apps/savina/suite.hpp"
 

@@ -15,7 +15,7 @@ constexpr std::uint64_t kSeed = 123'456;
 constexpr std::uint32_t kNone = ~0u;
 constexpr std::uint64_t kStepsANode = 100;
 
-/// The suite shares it among its actors: who sets a node's parent first, owns the node.
+/// The suite shares it among its actors: the actor that sets a node's parent first owns the node.
 struct Grid {
   Grid(std::uint32_t length, std::uint64_t seed)
       : size(length), neighbors(length * length * length), parents(neighbors.size()) {

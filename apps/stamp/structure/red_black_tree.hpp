@@ -51,7 +51,8 @@ class RedBlackTree {
   bool remove(const Key& key) {
     Node* const node = node_of(key);
     if (node == nullptr) return false;
-    Node* leaving = node;  // who leaves its place: the node, or its successor, which takes the node's place
+    Node* leaving =
+        node;  // the one that leaves its place: the node, or its successor, which takes the node's place
     if (node->child[0] != nullptr && node->child[1] != nullptr) {
       leaving = node->child[1];
       while (leaving->child[0] != nullptr) leaving = leaving->child[0];

@@ -1,4 +1,4 @@
-// Request and answer (rule A11): ask() on a handle, reply in a handler, answer at the asker, who goes on
+// Request and answer (rule A11): ask() on a handle, reply in a handler, answer at the asker, which goes on
 // meanwhile. An answer is a message to the asking actor; a task or a thread that asks gets it as a new task.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -150,7 +150,7 @@ class AskState {
     if (asker_ != 0) return post(asker_, node);
     engine::create<TaskType::nonspec>(Late{node}, Annotations{});
   }
-  /// In a task of its own, for who is no actor.
+  /// Continuation in a task of its own, for an asker that is no actor.
   struct Late {
     MessageNode* node;
     void operator()() const {
@@ -242,7 +242,7 @@ class [[nodiscard]] reply {
     return *this;
   }
   ~reply() { fail(AskError::no_answer); }
-  /// The first of value and error counts. Of a request that was sent and not asked both do nothing.
+  /// The first of value and error counts. If the request was sent and not asked, both do nothing.
   void operator()(R value) {
     const engine::AskReference<R> state = std::move(state_);
     if (state) state->answer(std::move(value));

@@ -15,7 +15,7 @@ namespace rubato::inline v0 {
 struct DeadLetter {
   /// Why: its actor had stopped or was killed, its mailbox was full or sealed, or run() ended with an error.
   enum class Cause : std::uint8_t { stopped, killed, full, sealed, run_failed };
-  actor<> to;                  ///< whom it was sent to
+  actor<> to;                  ///< the actor it was sent to
   std::uint64_t from;          ///< tells senders apart; 0: no actor
   const std::type_info* type;  ///< of the message
   Cause cause;                 ///< why it was not handled

@@ -1,5 +1,5 @@
-// Looking inside: which actors live, and what they wait for. For people who ask why a program does not go on,
-// and for what shows it over time.
+// Looking inside: which actors live, and what they wait for. For users whose program does not go on, and for
+// tools that show it over time.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -232,8 +232,8 @@ typename B::address spawn_in(Cell* cell, Prepare prepare, Args&&... args) {
 
 }  // namespace engine
 
-/// Constructed here and now. Where create() is allowed.
-/// Errors: what the constructor throws; TaskError if the name is taken, or `core` is none.
+/// Constructs an actor here and now. Allowed where create() is. Errors: what the constructor throws;
+/// TaskError if the name is taken, or `core` is none.
 template <class B, class... Args>
 typename B::address spawn(const Spawn& options, Args&&... args) {
   engine::Cell* const cell = engine::new_cell(engine::behavior_type<B>, engine::cell_options(options));

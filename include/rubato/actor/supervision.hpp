@@ -20,7 +20,7 @@ enum class Reason : std::uint8_t {
   failed,   ///< with an exception, after which its parent had it stop
 };
 
-/// Comes to who watches an actor.
+/// Message to an actor that watches another: that one has ended.
 struct Down {
   actor<> who;    ///< the actor that was watched
   Reason reason;  ///< why it has stopped

@@ -94,8 +94,8 @@ class timer {
   timer() = default;
   /// For the runtime.
   explicit timer(std::uint64_t number) : number_(number) {}
-  /// Its message is not handled any more, also if it waits in the mailbox already. Of one that is over it
-  /// does nothing.
+  /// Its message is not handled any more, also if it waits in the mailbox already. If the timer is over,
+  /// cancel() does nothing.
   void cancel() {
     if (number_ != 0) engine::cancel_timer(number_);
     number_ = 0;

@@ -1,5 +1,5 @@
-// An actor as it lies in memory: two lines, then its behavior (design of the actors, rules A17 and A24). The
-// same on both engines, as far as programs' code is compiled against it; who runs it when is not said here.
+// An actor as it lies in memory: two lines, then its behavior (A17, A24). The same on both engines, as far as
+// programs' code is compiled against it. The engines decide which thread runs it, and when.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -61,7 +61,7 @@ struct Cell : ResourceHeader {
   const std::uint64_t& children() const { return is_removed; }
 
   std::atomic<MessageNode*> tail_{nullptr};  // in what is left of the header's line
-  // The owner's: who runs the turn.
+  // The owner's part: the thread that runs the turn.
   alignas(64) MessageNode* head_ = nullptr;
   MessageNode* last_taken_ = nullptr;
   const BehaviorType* type = nullptr;  ///< null: stopped

@@ -74,9 +74,9 @@ class PartFailures {
   throw TaskError(errors::in_task({function, std::nullopt}, error.what()), function, std::nullopt);
 }
 
-/// Exceptions of an algorithm's parts. They are kept for the caller of an algorithm outside tasks. Those of
-/// an algorithm in a task are like those of all tasks: they are the GuardedGroup's of its then(), or end the
-/// run.
+/// Exceptions of an algorithm's parts. They are kept for the caller of an algorithm outside tasks. Exceptions
+/// of an algorithm in a task are like those of all tasks: they are the GuardedGroup's of its then(), or end
+/// the run.
 class PartFailures {
  public:
   /// `parts`: their group, which has none yet.

@@ -1,7 +1,7 @@
 // Engine `chip`: tasks as RISC-V instructions of the simulated chip (rules C6 to C8). A task is one create
-// instruction: function, timestamp, locale and arguments in registers. Groups are kept in software.
-// What dispatch jumps to is not always the program's function. Then the first argument is that, and the
-// instruction says so (kNamed): it is the name of the task in all that people read.
+// instruction: function, timestamp, locale and arguments in registers. Groups are kept in software. Dispatch
+// may jump to a function of the engine instead of the program's. Then the first argument is the program's
+// function, and the instruction says so (kNamed). Reports name the task by it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

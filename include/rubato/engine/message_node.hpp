@@ -33,7 +33,7 @@ struct MessageType {
   /// was handled by it.
   bool (*run)(MessageNode*);
   void (*destroy)(MessageNode*);         ///< of what it carries; null: nothing to destroy
-  void (*fail)(MessageNode*, AskError);  ///< null, or tells who asked; before destroy
+  void (*fail)(MessageNode*, AskError);  ///< null, or tells the asker; before destroy
   const std::type_info* type;            ///< of the program's message that it carries or stands for
   bool while_stopping;                   ///< handled also while an actor waits for its children's end
   /// Null unless a timer sends it. Takes the message from its timer. @returns whether it was still to come.

@@ -1,29 +1,26 @@
 // Engine `native`: tasks on this machine's cores. Link rubato_native (also called rubato::rubato), which
-// defines RUBATO_ENGINE_NATIVE; nothing else changes in a program. Here is what create() does before it
-// leaves the header; workers, pools, order and memory are in native/. Options and counters:
-// native_options.hpp.
+// defines RUBATO_ENGINE_NATIVE; nothing else changes in a program. This header has the part of create() that
+// is inlined; workers, pools, order and memory are in native/. Options and counters: native_options.hpp.
 //
-// What a program may rely on beyond the task model:
-//   - run() uses the calling thread and workers() - 1 others; without timestamps and locales, tasks of one
-//     creator and priority start in the order of their creation on one worker, in any order on several. Those
-//     of several creators: the oldest first, but of normal priority, while over 1024 wait, those of the
-//     creators that ran last. So recursion needs as much memory as it is deep. What must have its turn says
-//     .fair.
-//   - Without native::hold() only the thread that calls run(), before it, and tasks create tasks; while a
-//   hold is
-//     open, every thread may.
+// A program may rely on these properties beyond the task model:
+//   - run() uses the calling thread and workers() - 1 others. Without timestamps and locales, tasks of one
+//     creator and priority start in the order of their creation on one worker, in any order on several.
+//     Among several creators the oldest tasks start first. While over 1024 tasks of normal priority wait,
+//     those of the creators that ran last start first: recursion needs as much memory as it is deep. A task
+//     that must have its turn says .fair.
+//   - Without native::hold() only the thread that calls run(), before it, and tasks create tasks. While a
+//     hold is open, every thread may.
 //   - A task that ends with an exception, and has no GuardedGroup, stops the run: no further task starts,
-//   running ones finish, pending ones
-//     are destroyed unrun, run() throws TaskError with the original nested, and the next run() works.
+//     running ones finish, pending ones are destroyed unrun. run() throws TaskError with the original
+//     nested, and the next run() works.
 //   - Readers of a resource with shared reads run beside a writer, and may run twice (optimistic versions):
-//     what they create and throw counts once. What that demands of the data is said at
-//     Isolation::shared_reads (resource.hpp). Results leave them by tracked data of their own, created tasks,
-//     or on_commit(). A callable that changes itself when it is called (a `mutable` lambda) runs once, and
-//     excludes everybody.
+//     their creations and exceptions count once. Isolation::shared_reads (resource.hpp) says how the data
+//     must be made. Results leave readers by tracked data of their own, created tasks, or on_commit(). A
+//     callable that changes itself when it is called (a `mutable` lambda) runs once, and excludes all others.
 //   - A removed resource may be destroyed during run(): tasks annotated with a resource hold it back, handles
 //     in other tasks do not. See remove() (resource.hpp).
-//   - What a task with a resource asks for by on_commit() starts right behind it, on its worker, if it is but
-//     one.
+//   - A task that a task with a resource creates by on_commit() starts right behind it, on its worker, if it
+//     is the only one.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -135,7 +132,7 @@ inline unsigned birth_slot_of(std::uint64_t word) {
 }
 
 /// Everything about a task that is not in its second line. `may_repeat`: it may run as an optimistic reader.
-/// One that may not excludes everybody, which is always correct.
+/// A reader that may not repeat excludes all other tasks of its resource, which is always correct.
 template <TaskType type, bool may_repeat = true>
 [[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
                                                       bool extended) {
@@ -230,7 +227,7 @@ template <TaskType type, class F, class... Args>
   ThreadState* const self = current_thread;
   if (self == nullptr || !(is_extended<F, Args...>(a) ? self->heap.has_block<sizeof(ExtendedTask)>()
                                                       : self->heap.has_block<sizeof(Task)>())) [[unlikely]] {
-    const Annotations copy = a;  // so that only who comes here has them in memory
+    const Annotations copy = a;  // so that only this path has them in memory
     return create_slowly<type>(std::move(function), copy, args...);
   }
   create_by<type>(*self, true, std::move(function), a, args...);

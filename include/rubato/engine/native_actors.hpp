@@ -39,7 +39,8 @@ inline constexpr const TaskCode* turn_of = &turn_code<B>;
 template <bool large>
 [[gnu::always_inline]] inline MessageNode* new_node() {
   ThreadState& self = this_thread();
-  // A push waits for its message to have left for the cache: who sends many finds their lines there.
+  // A push waits for its message to have left for the cache: a thread that sends many finds their lines in
+  // the cache.
   self.heap.prefetch_coming<large ? 128 : 64>();
   void* const block = large ? self.heap.allocate<128>() : self.heap.allocate<64>();
   auto* const node = static_cast<MessageNode*>(block);

@@ -1,8 +1,7 @@
 // The checked build of native programs (rule R12): with RUBATO_CHECKED defined, an annotated task that
 // touches tracked data of another resource, or writes as a reader, ends with a TaskError that names both
 // places, the access and the task's creation. Without it everything here is empty. No layout depends on it;
-// define it for a whole program. What is checked and what is not: docs/native.md. The slow part is in
-// native/check.
+// define it for a whole program. Checks, and their limits: docs/native.md. The slow part is in native/check.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -58,7 +58,8 @@ class WorkerHeap {
     return stack.top != stack.base;
   }
 
-  /// Fetches the line of a block that will be handed out soon. Where there are fewer blocks: some other line.
+  /// Fetches the line of a block that will be handed out soon. If there are fewer blocks, fetches some other
+  /// line.
   template <std::size_t bytes>
   void prefetch_coming() const {
     __builtin_prefetch(*(stacks_[size_class<bytes>()].top - kAhead), 1);

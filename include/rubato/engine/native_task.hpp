@@ -1,5 +1,5 @@
 // A task of the native engine as it lies in memory: one line of 64 bytes, or two. Says how function and
-// arguments are packed and called; not who runs it when (native/). Design of the native engine, rule R1.
+// arguments are packed and called. Workers and their order are in native/. Rule R1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,7 +41,8 @@ namespace handle {
 inline constexpr unsigned kAddressBits = 48;
 inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
 /// The lower bits of a resource's address are 0; here they say what to prefetch: 0 the first lines, else the
-/// number of lines (1 to 3) times 16 plus the first (0 to 15). What lies further back is in the extension.
+/// number of lines (1 to 3) times 16 plus the first (0 to 15). If the lines lie further back, the extension
+/// says which.
 inline constexpr std::uint64_t kPrefetchMask = 63;
 /// Without them: the address of the resource, or enough of a locale's hash.
 inline constexpr std::uint64_t kLocaleMask = kAddressMask & ~kPrefetchMask;

@@ -15,7 +15,7 @@ struct alignas(64) ResourceHeader {
   std::uint64_t is_removed = 0;
   // The native engine's; the others leave them alone.
   std::atomic<std::uint64_t> synchronization{0};  ///< latch or version (native/sync)
-  std::atomic<std::uint64_t> waiting{0};          ///< who waits for the latch (native/sync/patience.hpp)
+  std::atomic<std::uint64_t> waiting{0};          ///< waiters for the latch (native/sync/patience.hpp)
   std::uint64_t retired_in = 0;                   ///< epoch of its removal (native/memory/epochs.hpp)
   std::size_t bytes = 0;                          ///< of header and object
 };

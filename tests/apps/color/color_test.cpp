@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 const std::vector<Edge> kSmall = {{0, 1, 1}, {1, 2, 1}, {2, 0, 1}, {2, 3, 1},
                                   {3, 2, 1}, {3, 4, 1}, {4, 4, 1}};
 
-/// Everyone the neighbour of everyone: as many colours as vertices.
+/// Complete graph, in which all vertices are neighbours: as many colours as vertices.
 Graph complete(std::uint32_t vertices) {
   std::vector<Edge> edges;
   for (std::uint32_t a = 0; a < vertices; ++a) {

@@ -1,4 +1,4 @@
-// Size classes, alignment, and who gets which block.
+// Size classes, alignment, and the block that each caller gets.
 // SPDX-License-Identifier: MIT
 #include "chip/alloc/block_heap.hpp"
 

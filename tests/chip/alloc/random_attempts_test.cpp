@@ -1,4 +1,4 @@
-// Random attempts that allocate, free, commit and abort, against a model that knows who owns every block.
+// Random attempts that allocate, free, commit and abort, against a model that knows the owner of every block.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -351,7 +351,7 @@ TEST_F(Detector, AHitNeedsAGlobalCheckAtOrBelowALiveCanary) {
   EXPECT_TRUE(tile(0, kLoad, at(20)).needs_global);
   EXPECT_TRUE(tile(0, kStore, at(21)).needs_global);
   EXPECT_TRUE(tile(0, kLoad, kMaxVirtualTime).needs_global);
-  EXPECT_TRUE(tile(1, kLoad, at(1)).needs_global);  // non-speculative: before everybody
+  EXPECT_TRUE(tile(1, kLoad, at(1)).needs_global);  // non-speculative: before all attempts
   EXPECT_FALSE(tile(1, kLoad, kMinVirtualTime).needs_global);
   rig.units.gvt = at(21);
   EXPECT_TRUE(tile(1, kLoad, at(21)).needs_global);

@@ -1,6 +1,6 @@
 // Deferred accesses of tasks (K60, K63): a speculative task's are recorded, logged and checked when they
-// perform, its abort takes them back, and in a capsule there are none. What observes the task sees them in
-// the program's order.
+// perform, its abort takes them back, and in a capsule there are none. Observers of the task see them in the
+// program's order.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

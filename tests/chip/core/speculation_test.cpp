@@ -226,7 +226,7 @@ TEST(SpeculativePipeline, AStoreWaitsForTheStoreBufferBeforeItHasItsLines) {
   Rig r(true, 64, [](Config& c) { c.core.store_buffer = 1; });
   r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 60});
   r.m.emit("ecall");
-  // Others have something to do in every cycle: whatever waits gives way to them, and may lose its lines.
+  // Others have something to do in every cycle: a waiting core lets them run first, and may lose its lines.
   PipelineStop stop = PipelineStop::resume;
   for (int i = 0; i < 3 && stop == PipelineStop::resume; ++i)
     stop = r.m.pipeline->run(r.m.pipeline->cycle(), r.m.pipeline->cycle() + 1);

@@ -1,4 +1,4 @@
-// Mixes of programs: who gets which cores, and one sentence with file and line for what is wrong (K80).
+// Mixes of programs: the cores of each, and one sentence with file and line for what is wrong (K80).
 // SPDX-License-Identifier: MIT
 #include "chip/session/program_mix.hpp"
 

@@ -1,4 +1,4 @@
-// The entries of a task queue: who may have the last ones (C13).
+// The entries of a task queue: which tasks may have the last ones (C13).
 // SPDX-License-Identifier: MIT
 #include "chip/task/queue_entries.hpp"
 

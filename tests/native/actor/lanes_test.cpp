@@ -1,5 +1,5 @@
-// The two lanes of an actor with urgent messages, in every interleaving of those who send and of its turns;
-// and the same with one thing wrong at a time, which must be found. Rules A22 and A35.
+// The two lanes of an actor with urgent messages, in every interleaving of its senders and its turns. The
+// same with one fault at a time, which must be found. Rules A22 and A35.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -26,8 +26,8 @@ struct Message {
   bool is_high() const { return is_urgent; }
 };
 
-/// Senders, each of which sends one message for each letter: H urgent, N not. Who finds the mailbox empty
-/// runs the actor's turn at once.
+/// Senders, each of which sends one message for each letter: H urgent, N not. A sender that finds the mailbox
+/// empty runs the actor's turn at once.
 template <class Rules>
 struct Model {
   static constexpr int kMost = 3;

@@ -114,7 +114,7 @@ constexpr unsigned kPacked = 5000;
 void create_lists() {
   for (unsigned i = 0; i < kPacked; ++i) create<nonspec>(count, {.at = timestamp() + 1, .on = i});
 }
-/// Begun by who runs tasks with nothing beside them.
+/// Begun by a worker that runs tasks with nothing beside them.
 void create_lists_alone() { create<spec>(create_lists, {.at = timestamp() + 1}); }
 
 struct Program {

@@ -72,7 +72,7 @@ TEST(Latch, GivesUpAfterItsTries) {
 }
 
 constexpr std::uint64_t kInsists = 8;    // here a writer gives up nevertheless
-constexpr std::uint64_t kHints = 2 | 4;  // in the word of a SharedLatch: of those who may come back
+constexpr std::uint64_t kHints = 2 | 4;  // in the word of a SharedLatch: of threads that may come back
 
 TEST(SharedLatch, ExcludesInEveryInterleavingOfTwoReadersAndAWriter) {
   auto word = std::make_unique<Explored>();

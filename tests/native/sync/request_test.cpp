@@ -1,5 +1,5 @@
-// Rule R4: a resource may ask for its synchronization. Each way with each isolation, on several workers: what
-// is asked for is what its tasks carry, writers exclude everybody, readers see no write half done.
+// Rule R4: a resource may ask for its synchronization. Each way with each isolation, on several workers: its
+// tasks carry the way that was asked for, writers exclude all others, readers see no write half done.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

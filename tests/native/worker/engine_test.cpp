@@ -55,7 +55,7 @@ TEST_P(Native, CountsFurtherExceptionsAndStartsNothingMore) {
   EXPECT_EQ(calls, 1u);
 }
 
-/// Two at once, each on its worker. What they throw names them already.
+/// Two at once, each on its worker. Their exceptions name them already.
 TEST(FurtherExceptions, AreCountedBehindAnErrorThatNamesItsTask) {
   use_workers(2);
   calls = 0;

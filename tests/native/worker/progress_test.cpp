@@ -105,7 +105,7 @@ TEST_P(Progress, OfTimestampsWhileEveryTaskIsLong) {
   expect_all_run();
 }
 
-/// Created by tasks of the timestamp before: in the heaps of several workers, who hand them out themselves.
+/// Created by tasks of the timestamp before: in the heaps of several workers, which hand them out themselves.
 TEST_P(Progress, OfLargeTimestamps) {
   constexpr std::uint64_t kCreators = 64, kChildren = 400;
   for (const bool has_locale : {false, true}) {

@@ -1,4 +1,4 @@
-// Fifteen consumers wait for one producer, who is too slow for them.
+// Fifteen consumers wait for one producer, which is too slow for them.
 // SPDX-License-Identifier: MIT
 #include "planted.h"
 

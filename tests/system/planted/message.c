@@ -1,5 +1,5 @@
 // Each pair of threads hands a message over: the writer's payload and flag, and the reader's answer, are
-// other words of one line. What one uses another has written.
+// other words of one line. Each word is used by one and written by the other.
 // SPDX-License-Identifier: MIT
 #include "planted.h"
 

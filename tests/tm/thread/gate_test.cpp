@@ -86,7 +86,7 @@ void switches(int me) {
 }
 
 struct Outcome {
-  bool is_wrong = false;    ///< two were inside who exclude each other
+  bool is_wrong = false;    ///< two threads were inside that exclude each other
   bool waits_ever = false;  ///< a thread was never woken
 };
 bool operator==(Outcome a, Outcome b) { return a.is_wrong == b.is_wrong && a.waits_ever == b.waits_ever; }
@@ -230,8 +230,8 @@ TEST(SwitchFaults, ABeginWithoutASecondLookAtTheAlgorithmIsFound) {
   fault = Fault::none;
 }
 
-// The gate is biased to thread 0; thread 1 registers, runs a transaction, and leaves (rule T34). What a plain
-// store and membarrier are is not explored: here every access is seen at once.
+// The gate is biased to thread 0; thread 1 registers, runs a transaction, and leaves (rule T34). The
+// difference between a plain store and membarrier is not explored: here every access is seen at once.
 void registers(int me) {
   State& s = *state;
   s.gate.unbias();

@@ -32,7 +32,7 @@ void own_a_record() {
   ++a.finished;
 }
 
-/// Loses `times` to the owner, once it is inside, and then gives way.
+/// Loses `times` to the owner, once it is inside, and then calls give_way().
 void lose(int times) {
   Arena& a = *arena;
   Explorer::block([] { return arena->is_inside || arena->finished != 0; });

@@ -96,8 +96,8 @@ TEST_P(Counts, AreThoseOfAStepAtATime) {
 INSTANTIATE_TEST_SUITE_P(
     ByHand, Counts,
     testing::Values(
-        // Memory's data go by the slice, which keeps them; its entries say who has a line. A modified line
-        // that is read by another is written there, too.
+        // Memory's data go by the slice, which keeps them; its entries say which tiles have a line. A
+        // modified line that is read by another is written there, too.
         Expected{.protocol = "mesi",
                  .first = "l1d.fills 1, l1d.misses 1, mem.reads 1, directory.rows_written 1, l2.lookups 1, "
                           "l2.writes 1, llc.lookups 1, llc.writes 1",
@@ -235,7 +235,7 @@ std::vector<std::string> broken_laws(const Crowd& c) {
         c.tile("llc.hits") + c.tile("llc.misses") + c.tile("l2.evictions"));
     return broken;
   }
-  // Under tokenb who has the owner token sends data with it, though a tile that has a copy asks.
+  // Under tokenb the holder of the owner token sends data with it, even to a tile that has a copy.
   const std::uint64_t read = c.tile("l2.reads") + c.tile("llc.reads") + c.of("mem.*.reads"),
                       moved = c.l1("fills") + c.tile("l2.evictions");
   const std::uint64_t most_twice = is_broadcast ? c.tile("l2.upgrades") : 0;
