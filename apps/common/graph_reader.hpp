@@ -1,11 +1,9 @@
-// Reads graphs in the formats their field uses, plain or gzip. Whatever is malformed is refused with file and
-// line.
+// Reads graphs in the formats their field uses, plain or gzip. Malformed input is refused with file and line.
 //   gr      DIMACS shortest-path: `p sp VERTICES ARCS`, `a TAIL HEAD LENGTH`, vertices from 1
 //   mtx     MatrixMarket coordinate matrices, square: pattern (length 1), integer, real; general or symmetric
 //   edges   lines `TAIL HEAD [LENGTH]`, comments with # or %, vertices from 0, length 1 if there is none
-//   metis   a header `VERTICES EDGES [FORMAT [WEIGHTS]]`, then a line a vertex with its neighbours, from 1,
-//   and their
-//           lengths where FORMAT ends with 1; comments with %
+//   metis   a header `VERTICES EDGES [FORMAT [WEIGHTS]]`, then a line for each vertex with its neighbours,
+//           from 1, and their lengths if FORMAT ends with 1; comments with %
 // SPDX-License-Identifier: MIT
 #pragma once
 

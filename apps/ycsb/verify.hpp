@@ -13,10 +13,9 @@ namespace rubato::apps::ycsb {
 ///   - the tree's invariants hold, and its keys are those of the records loaded and inserted, without those
 ///     removed;
 ///   - for every key, an order explains all answers and the final value: so a value that was found was
-///   written to
-///     that key and not yet replaced by a write that had ended, and no increment is lost;
+///     written to that key and not yet replaced by a write that had ended, and no increment is lost;
 ///   - a scan's pairs ascend, come from the keys' histories, and leave out no key that was there all the
-///   time.
+///     time.
 /// @returns the first thing that is wrong, in words; empty if nothing is.
 std::string verify(const WorkloadOptions& workload, std::span<const Request> requests,
                    const Recorder& recorder, const Variant& variant);

@@ -4,8 +4,8 @@
 // Outside tasks an algorithm runs to its end, as run() does, together with all tasks that were created
 // before. Several threads may call algorithms at once (engine native): a later call joins the run that goes
 // on, and its thread sleeps until its own tasks are done. If a body throws, no further part starts, and the
-// call throws what the body has thrown; other tasks go on. In a task nothing may block: what comes afterwards
-// is the last argument,
+// call throws what the body has thrown; other tasks go on. In a task nothing may block: the continuation is
+// the last argument,
 //
 //   parallel_for(0, n, body, then([=] { go_on(); }));
 //   parallel_reduce(blocked_range(0, n), 0.0, sum, std::plus<>(), then([=](double total) { use(total); },
@@ -15,8 +15,9 @@
 // Given a group, the continuation belongs to it. All tasks are `nonspec` and have the running task's
 // timestamp, if it has one.
 //
-// Bodies are called by several tasks at once, as constants. Ranges are divided into parts of the given grain
-// or, if none is given, into 16 for each worker, of which the native engine runs brief ones in one task.
+// Bodies are called by several tasks at once, as constants. Ranges are divided into parts of the given grain.
+// If none is given, they are divided into 16 parts for each worker; the native engine runs several brief
+// parts in one task.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -70,8 +70,8 @@ template <TaskType type, class Each, class Iterator, class... Args>
 }  // namespace engine
 
 /// Calls each(i, args...) for every i of [first, last); `each` creates at most one child. Up to 8 elements
-/// (native engine: 64) are handled in place, more by tasks of `type` that inherit the running task's
-/// timestamp and split the range in 8, again and again. A task that calls this has no room for other
+/// (native engine: 64) are handled in place. For more, tasks of `type` split the range in 8, again and again;
+/// they inherit the running task's timestamp. A task that calls this has no room for other
 /// children: create them through `each`, or before.
 ///   Iterator  an integer or a pointer
 ///   each      a callable without state

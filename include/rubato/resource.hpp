@@ -166,15 +166,18 @@ inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
   return resource<T>(&block.release()->object, options);
 }
 
-/// Retires the object. Outside run() it is destroyed at once; inside, when run() ends, natively also before
-/// if a task removed it (what another thread removes while a hold is open waits for the end): as soon as all
-/// tasks have ended that
+/// Retires the object. Outside run() it is destroyed at once, inside at the latest when run() ends. The
+/// native engine destroys an object earlier if a task removed it; one that another thread removes while a
+/// hold is open waits for the end. Earlier means as soon as all tasks have ended that
 ///   - were running at the removal, or
 ///   - were pending then and are annotated with a resource, whichever, or
 ///   - are annotated with a resource and were created by one of these, or in turn by one that was.
-/// So tasks that may run after the removal and still have the handle must be such. A handle in another task
-/// does not count: in one without a locale or with a number for one, in one that on_commit() asked for, and
-/// in one that another thread created and no worker has taken over yet.
+/// A task that may run after the removal and still has the handle must be one of these. A handle does not
+/// count in
+///   - a task without a locale, or with a number for one,
+///   - a task that on_commit() asked for,
+///   - a task that another thread created and no worker has taken over yet.
+///
 /// Errors: an empty handle, and removing twice (TaskError), as long as the object is not freed; after that
 /// the handle means nothing, as a pointer would.
 template <class T>

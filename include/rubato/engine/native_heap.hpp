@@ -39,9 +39,9 @@ inline void unpoison([[maybe_unused]] const void* begin, [[maybe_unused]] std::s
 /// Hands out blocks of 64 and 128 bytes, each aligned to 64. Used by one thread at a time; a block may be
 /// freed into any WorkerHeap of the same TaskHeap.
 ///
-/// A stack of addresses a size: the last block freed is the next one handed out (its line is still in the
-/// cache), and the block itself is not touched, so that a block last written by another core costs its user
-/// one overlapped miss and no pointer chase. Invariant between calls: base <= top < limit.
+/// A stack of addresses for each size. The last block freed is the next one handed out, since its line is
+/// still in the cache. The heap does not touch blocks: one that another core wrote last costs its user one
+/// overlapped miss and no pointer chase. Invariant between calls: base <= top < limit.
 class WorkerHeap {
  public:
   /// `group`: the core group whose blocks this heap takes and returns, below heap.groups().

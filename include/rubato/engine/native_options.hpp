@@ -30,8 +30,9 @@ enum class Reclamation : std::uint8_t {
   off,    ///< when run() ends, or when every worker that was at work at the removal has had nothing to do
 };
 
-/// Speculative lagging: a worker that finds nothing waits a little before it sleeps, and an actor without
-/// messages before it gives up its turn, where samples say that this pays (docs/lagging.md).
+/// Speculative lagging: a worker that finds nothing waits a little before it sleeps. An actor without
+/// messages waits a little before it gives up its turn. Both do so if samples say that it pays
+/// (docs/lagging.md).
 struct Lagging {
   /// Whether, and by which rules.
   enum class Kind : std::uint8_t {

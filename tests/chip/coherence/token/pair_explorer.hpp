@@ -3,15 +3,13 @@
 // rules; what a line may begin, and what it loses to the other, is as in TokenProtocol and TokenHome.
 //
 //   place     sparse evicts the other line's entry before it begins a request, and waits if that line is
-//   busy;
-//             the others drop an idle line's entry when they make one, and do without if that line is busy
+//             busy; the others drop an idle line's entry when they make one, and do without if that line is
+//             busy
 //   moves     of flask's split: a second place comes and goes, with the entry in it unless its line is busy;
-//   that
-//             line finds another when its transaction closes. The sub-table of the counter leaves, and what
-//             it counts is in overflow from then on (K57, K58)
-//   counter   counts to `most`; a request that may be counted waits until a full one has been flushed. What
-//   is
-//             counted all the same, for it came out meanwhile, is remembered beside it (K53)
+//             that line finds another when its transaction closes. The sub-table of the counter leaves, and
+//             its lines are in overflow from then on (K57, K58)
+//   counter   counts to `most`; a request that may be counted waits until a full one has been flushed. A
+//             line that is counted all the same, since it came out meanwhile, is remembered beside it (K53)
 // SPDX-License-Identifier: MIT
 #pragma once
 
