@@ -103,10 +103,10 @@ void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
   }
 }
 
-/// A turn has ended with messages left: there is a backlog, and that of other actors is like it. What was
-/// sent long ago lies in memory, far apart, and where a message is one knows only from the one before. So
-/// those of the next few turns are fetched side by side, all lists at once. The turns are in the worker's
-/// ring, so nobody else takes from these mailboxes.
+/// Prefetch for backlogs, after a turn that has ended with messages left. Old messages are cold linked lists,
+/// one cache miss each, and other actors probably have a backlog too. The lists of the next few turns are
+/// therefore walked side by side, so that their misses overlap. These turns are in the worker's ring, so no
+/// other worker takes from the mailboxes.
 [[gnu::noinline]] void fetch_backlog(const Ring& ring) {
   constexpr unsigned kLists = 16;
   static thread_local unsigned turns_fetched = 0;

@@ -1,6 +1,6 @@
-// Who waits for a latch while he does something else, so that he gets it in the end. A worker whose task
-// cannot have a latch puts the task back and runs others; a worker that holds the latch all through long
-// tasks frees it for less time than that one is away. Rules R4 and R10.
+// Starvation freedom for latches: a worker that was refused for long enough reserves the latch. A worker
+// whose task cannot have a latch puts the task back and runs others. A second worker that holds the latch
+// throughout long tasks frees it for less time than the first one is away. Rules R4 and R10.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,25 +9,26 @@
 
 namespace rubato::runtime {
 
-/// Word: how many insist; above, since when somebody has waited, in units of 256 ticks, or 0.
+/// Word: the number of insisting workers; above it, the time since which a worker has waited, in units of 256
+/// ticks, or 0.
 ///
-/// Who was put back does not say when he got the latch after all, so that the time may be that of somebody
-/// who waits no more: then one insists for nothing, once in so long a time.
+/// A refused worker does not report that it got the latch later, so the recorded wait may be stale. The cost
+/// is one needless reservation per waiting time.
 class Patience {
  public:
   using Word = std::atomic<std::uint64_t>;
   explicit Patience(Word& word) : word_(word) {}
 
-  /// While somebody insists nobody else takes the latch.
+  /// While a worker insists, no other worker takes the latch.
   bool is_turn_of_others() const { return (word_.load(std::memory_order_relaxed) & kInsisters) != 0; }
 
-  /// Of who did not get the latch: whether he is to insist, and so to stay until he has it. Else it is known
-  /// that he waits. `ticks`: how long somebody has waited at least before anybody insists.
+  /// For a worker that did not get the latch. @returns true: it insists, and must stay until it has the
+  /// latch; false: its wait is recorded. `ticks`: the shortest recorded wait after which a worker insists.
   bool begin_to_insist(std::uint64_t now, std::uint64_t ticks) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     const std::uint64_t since = seen >> kSinceShift;
     now = (now >> kTickShift) & kMaxSince;
-    if (since == 0) {  // or somebody else is faster
+    if (since == 0) {  // or another worker is faster
       word_.compare_exchange_strong(seen, seen | (now == 0 ? 1 : now) << kSinceShift,
                                     std::memory_order_relaxed, std::memory_order_relaxed);
       return false;
@@ -36,7 +37,7 @@ class Patience {
     word_.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
-  /// He has it.
+  /// The insisting worker has the latch.
   void end_insisting() {
     word_.fetch_and(kInsisters, std::memory_order_relaxed);
     word_.fetch_sub(1, std::memory_order_relaxed);

@@ -11,7 +11,8 @@ namespace rubato::tm {
 namespace {
 
 constexpr int kPausesAfterConflict = 4;
-/// So many threads wait at less cost for one that runs alone than that one takes longer with barriers.
+/// Up to this many threads it is cheaper to run one transaction alone, without barriers, while the others
+/// wait.
 constexpr std::uint32_t kFewThreads = 4;
 
 bool is_declared_serial(const Thread& thread) {
