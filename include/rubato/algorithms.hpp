@@ -42,8 +42,8 @@
 
 namespace rubato::inline v0 {
 
-/// From `begin` to `end`, in parts of at most `grain`; 0: as many as suit the engine. Bodies get such ranges,
-/// too.
+/// Range from `begin` to `end`, in parts of at most `grain`; 0: as many as suit the engine. Bodies get such
+/// ranges, too.
 ///   Index  an integer or a random-access iterator
 template <class Index>
 class blocked_range {
@@ -53,7 +53,7 @@ class blocked_range {
       : begin_(begin), end_(end), grain_(grain) {}
   /// The first element.
   constexpr Index begin() const { return begin_; }
-  /// Behind the last element.
+  /// The end: behind the last element.
   constexpr Index end() const { return end_; }
   /// How many elements; 0 if the end precedes the beginning.
   constexpr std::uint64_t size() const {
@@ -507,10 +507,10 @@ void parallel_reduce(const blocked_range<Index>& range, T identity, Body body, C
                      std::move(then));
 }
 
-/// body(part, before, is_final) goes through a part from what came before it, and gives that with the part;
-/// only if `is_final` it writes results. Each part is gone through up to twice. combine() as for
-/// parallel_reduce().
-/// @returns what the whole range gives.
+/// Prefix sums, for any associative operation. body(part, before, is_final) goes through a part, starting
+/// from the sum of all that precede it, and returns the sum that includes the part. Only if `is_final` it
+/// writes results. Each part is gone through up to twice. combine() as for parallel_reduce(). @returns the
+/// sum of the whole range
 template <class Index, class T, class Body, class Combine>
 T parallel_scan(const blocked_range<Index>& range, T identity, Body body, Combine combine) {
   using Sums = engine::ScanSums<Index, T, Body, Combine>;

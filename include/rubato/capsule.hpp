@@ -1,7 +1,7 @@
 // Capsules (rules P10 to P17): vetted code that speculative tasks on the chip may call to work on untracked
-// memory. It runs without conflict checks, ends even if its task is aborted, and registers what gives back
-// what it did. On host engines a capsule is a plain function. How to write one: docs/capsules.md.
-// Espresso, Sec. IV.
+// memory. It runs without conflict checks, ends even if its task is aborted, and registers handlers that undo
+// its effects. On host engines a capsule is a plain function. How to write one: docs/capsules.md. Espresso,
+// Sec. IV.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -63,7 +63,8 @@ inline void on_abort_pointer(Pointer function, std::type_identity<void(Parameter
 
 /// The running task may still be undone.
 inline bool is_speculative() { return engine::instruction::read<engine::instruction::kIsSpeculative>() != 0; }
-/// The task was aborted: what the capsule stores to tracked memory is dropped, what it loads may be anything.
+/// Whether the task was aborted: then the capsule's stores to tracked memory are dropped, and its loads from
+/// there may return anything.
 inline bool is_doomed() { return engine::instruction::read_now<engine::instruction::kIsDoomed>() != 0; }
 
 /// Makes the rest of the task non-speculative. A task that is speculative starts anew, and the handlers
@@ -167,7 +168,8 @@ inline void copy_out(void* to_caller, const void* from, std::size_t bytes) {
 }
 
 #if !defined(RUBATO_LOCK_MARK)
-/// On the chip, where a lock is taken (1), left (0) or waited for (2): run.check_capsules finds these places.
+/// Mark of a place where a lock is taken (1), left (0) or waited for (2), on the chip: run.check_capsules
+/// finds these places.
 #define RUBATO_LOCK_MARK(what) static_cast<void>(0)
 #endif
 
@@ -185,7 +187,7 @@ class TicketLock {
     }
     RUBATO_LOCK_MARK(1);
   }
-  /// By the holder.
+  /// Releases the lock; called by its holder.
   void unlock() {
     __atomic_store_n(&served_, served_ + 1, __ATOMIC_RELEASE);
     RUBATO_LOCK_MARK(0);

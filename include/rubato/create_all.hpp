@@ -22,7 +22,7 @@ namespace engine {
 #if defined(RUBATO_ENGINE_NATIVE)
 inline constexpr int kChildrenWithoutTree = 64;
 
-/// In place of a resource and its header: what is prefetched for a creator.
+/// Stand-in for a resource and its header: the memory that is prefetched for a creator.
 alignas(64) inline std::uint64_t no_resource[64] = {};
 
 /// Locale of a creator task: excludes no other task. While it is pending it protects removed resources from
@@ -40,7 +40,7 @@ inline constexpr int kChildrenWithoutTree = kMaxTrackedChildren;
 template <TaskType type, class Each, class Iterator, class... Args>
 void split_range(Iterator first, Iterator last, Args... args);
 
-/// In place if the range is short: the fast case, inlined into the creator.
+/// Handles a short range in place: the fast case, inlined into the creator.
 template <TaskType type, class Each, class Iterator, class... Args>
 [[gnu::always_inline]] inline void create_range(Iterator first, Iterator last, Args... args) {
   if (first < last && last - first > kChildrenWithoutTree && is_in_task())

@@ -25,7 +25,7 @@
 #if defined(__riscv)
 #include "rubato/engine/chip_instructions.hpp"
 
-/// Ends the program for what it did wrong. The simulator knows this function by its name: it ends the run
+/// Ends the program after an error of its own. The simulator knows this function by its name: it ends the run
 /// with `sentence`, in which it puts names for the addresses of functions.
 extern "C" [[noreturn, gnu::cold, gnu::noinline]] inline void rubato_misuse(const char* sentence) {
   register const char* a0 asm("a0") = sentence;
@@ -40,7 +40,7 @@ namespace rubato::inline v0 {
 /// so that a program compiled with hidden visibility catches what the shared library throws.
 class [[gnu::visibility("default")]] TaskError : public std::runtime_error {
  public:
-  /// Outside tasks.
+  /// Error outside tasks.
   explicit TaskError(const std::string& sentence) : std::runtime_error(sentence) {}
   /// Error inside a task.
   TaskError(const std::string& sentence, std::string function, std::optional<std::uint64_t> timestamp)
@@ -48,7 +48,7 @@ class [[gnu::visibility("default")]] TaskError : public std::runtime_error {
 
   /// The task at fault; empty if the error happened outside tasks.
   const std::string& function() const { return function_; }
-  /// Its timestamp, if it has one.
+  /// The task's timestamp, if it has one.
   std::optional<std::uint64_t> timestamp() const { return timestamp_; }
 
  private:

@@ -1,6 +1,5 @@
 // GuardedGroup: a TaskGroup that keeps the exceptions of its tasks and can be cancelled. Host engines only: a
-// guest program has no exceptions. Not part of what a task costs: tasks of other groups, or of none, know
-// nothing of it.
+// guest program has no exceptions. Tasks of other groups, or of none, do not pay for it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -47,7 +46,7 @@ enum class OnFailure : std::uint8_t {
 
 namespace engine {
 
-/// See base/function_names.hpp.
+/// Name of a function or callable, see base/function_names.hpp.
 std::string function_name(const void* address, const std::type_info& type);
 
 /// A GuardedGroup, as engines and algorithms see it. Functions may be called by several threads at once.
@@ -120,7 +119,7 @@ const Guard* running_guard();
 ///   - Tasks that have a timestamp: all that are later than the task that cancels, or that fails, do not run.
 ///     Tasks that nothing orders may have run before. On the engine serial the seed chooses.
 ///   - Membership is not inherited. An algorithm whose then() has this group belongs to it with all its
-///   parts.
+///     parts.
 ///   - A broken rule of the task model in one of its tasks is an exception like others. Errors of the run
 ///     itself still end the run.
 ///
@@ -150,7 +149,7 @@ class GuardedGroup : public TaskGroup {
   }
   /// The first exception in a sentence that names the task; empty: there is none.
   std::string error() const { return see().sentence(); }
-  /// As new: neither cancelled nor failed. Errors: TaskError if the group is not complete.
+  /// Makes the group new: neither cancelled nor failed. Errors: TaskError if the group is not complete.
   void reset() {
     if (!is_complete()) engine::misuse(errors::reset_of_incomplete_group());
     state_.reset();
@@ -175,8 +174,8 @@ class GuardedGroup : public TaskGroup {
   mutable std::atomic<bool> is_seen_{false};
 };
 
-/// In a task: its GuardedGroup is cancelled, and what the task does is not needed any more. False for tasks
-/// of other groups or of none.
+/// Whether the running task's GuardedGroup is cancelled, so that its work is not needed any more. False for
+/// tasks of other groups or of none.
 inline bool is_cancelled() {
   const engine::Guard* const guard = engine::running_guard();
   return guard != nullptr && guard->is_cancelled();

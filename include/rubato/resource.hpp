@@ -20,16 +20,16 @@ namespace rubato::inline v0 {
 enum class Isolation : std::uint8_t {
   exclusive,  ///< one task at a time
   /// Tasks with .access = reads at once, writers one at a time. Natively readers are optimistic unless
-  /// another synchronization is asked for: they run beside a writer, too, may see what it has half done, and
-  /// run again if it was at work. So all mutable data that they read must be `tracked`, their loops must end
-  /// whatever they read, and pointers that they follow must lead to resources. For everything else (a
+  /// another synchronization is asked for. They run beside a writer, too, may see a half-done write, and run
+  /// again if the writer was at work. So all mutable data that they read must be `tracked`, their loops must
+  /// end whatever they read, and pointers that they follow must lead to resources. For everything else (a
   /// std::map, say) ask for .synchronization = Synchronization::shared_latch: readers together, writers
   /// alone.
   shared_reads,
 };
 /// Hints from which an engine chooses the synchronization.
 enum class Ratio : std::uint8_t { balanced, mostly_reads, mostly_writes };
-/// The same: how often tasks work on it.
+/// Hint: how often tasks work on it.
 enum class Frequency : std::uint8_t { normal, low, high };
 
 /// Properties of the object, for make_resource().
@@ -37,7 +37,7 @@ struct ResourceOptions {
   Isolation isolation = Isolation::exclusive;  ///< semantic: which tasks may work on it at once
   Ratio ratio = Ratio::balanced;               ///< hint: whether tasks read or write it mostly
   Frequency frequency = Frequency::normal;     ///< hint: how often tasks work on it
-  /// A request: wins over the hints above, and over what was chosen for all resources.
+  /// A request: wins over the hints above, and over the choice for all resources.
   Synchronization synchronization = Synchronization::automatic;
 };
 
@@ -78,14 +78,14 @@ class resource {
   T& operator*() const { return *get(); }
   /// Whether the handle names an object.
   explicit operator bool() const { return word_ != 0; }
-  /// Both name the same object, with the same options.
+  /// Whether both name the same object, with the same options.
   bool operator==(const resource&) const = default;
 
-  /// As make_resource() was told.
+  /// The options that make_resource() got.
   ResourceOptions options() const {
     return engine::options_of(static_cast<std::uint32_t>(word_ >> kAddressBits));
   }
-  /// For `.on = handle`.
+  /// Locale for `.on = handle`.
   operator Locale() const {
     return Locale::of_resource(word_ & kAddressMask, options().isolation == Isolation::shared_reads,
                                static_cast<std::uint16_t>(word_ >> kAddressBits));

@@ -7,12 +7,13 @@
 
 namespace rubato::inline v0 {
 
-/// With the optimistic ways readers run beside a writer, and again if one was at work: all mutable data that
-/// they read must be `tracked`, their loops must end whatever they read, and pointers that they follow must
-/// lead to resources. The same holds for `automatic` if the resource has Isolation::shared_reads: it takes
-/// one of them. With `none` the program keeps tasks apart itself. The others demand nothing. If a way would
-/// let readers of an exclusive resource run together, the nearest one that does not is taken: `latch` for
-/// `shared_latch` and `optimistic_latch`, `pool` for `optimistic_pool`.
+/// Ways to keep the tasks of a resource apart. With the optimistic ways readers run beside a writer, and
+/// again if one was at work. All mutable data that they read must be `tracked`, their loops must end whatever
+/// they read, and pointers that they follow must lead to resources. The same holds for `automatic` if the
+/// resource has Isolation::shared_reads: it takes one of them. With `none` the program keeps tasks apart
+/// itself. The others demand nothing. If a way would let readers of an exclusive resource run together, the
+/// nearest one that does not is taken: `latch` for `shared_latch` and `optimistic_latch`, `pool` for
+/// `optimistic_pool`.
 enum class Synchronization : std::uint8_t {
   automatic,         ///< by what is said about the resource; optimistic if it has shared reads
   none,              ///< the program guarantees it

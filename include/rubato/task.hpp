@@ -33,7 +33,7 @@ inline void create(F function, Annotations annotations, Args... args) {
   engine::create<type>(std::move(function), annotations, args...);
 }
 
-/// Without a type: refused with a sentence.
+/// Creation without a task type: refused with a sentence.
 template <class F, class... Args>
 inline void create(F, Annotations, Args...) {
   static_assert(

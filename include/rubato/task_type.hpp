@@ -1,5 +1,5 @@
-// Types of tasks (rule M2; Espresso, Sec. III) and what a task may be made of (rule M1), checked at compile
-// time.
+// Types of tasks (rule M2; Espresso, Sec. III) and the parts that a task may be made of (rule M1), checked at
+// compile time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -54,11 +54,11 @@ std::type_identity<void(P...)> parameters_of(R (*)(P...));
 template <class R, class... P>
 std::type_identity<void(P...)> parameters_of(R (*)(P...) noexcept);
 
-/// False, for what must not be instantiated.
+/// False, for code that must not be instantiated.
 template <class>
 inline constexpr bool is_never = false;
 
-/// Rule M1, the same on every engine.
+/// Check of rule M1, the same on every engine.
 template <class F, class... Args>
 constexpr void check_task() {
   static_assert(sizeof...(Args) <= kMaxArguments,

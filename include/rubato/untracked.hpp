@@ -15,7 +15,7 @@
 
 #include "rubato/engine/chip_capsule.hpp"
 
-/// Before the definition of a static variable of type untracked<T>.
+/// Section of a static variable of type untracked<T>: stands before its definition.
 #define RUBATO_UNTRACKED [[gnu::section("rubato_untracked")]]
 #else
 #define RUBATO_UNTRACKED
@@ -28,7 +28,7 @@ inline constexpr std::size_t kUntrackedPage = 4096;
 
 /// A static variable in untracked memory, on pages of its own:
 ///   RUBATO_UNTRACKED static untracked<Counters> counters;
-/// Constant-initialized; elsewhere than in static storage it is as tracked as what surrounds it.
+/// Constant-initialized; elsewhere than in static storage it is tracked if its surroundings are.
 template <class T>
 struct alignas(kUntrackedPage) untracked {
   T value{};  ///< the object
@@ -49,20 +49,22 @@ inline constexpr std::size_t whole_pages(std::size_t bytes) {
 }
 
 #if defined(RUBATO_ENGINE_CHIP)
-/// All that map_untracked() gives lies in one reserved range, so that what is untracked is soon told.
+/// Reserved range, in bytes, of all memory that map_untracked() gives: one range, so that an address is soon
+/// known to be untracked.
 inline constexpr std::size_t kUntrackedArena = std::size_t{8} << 30;
 struct UntrackedArena {
   std::uintptr_t begin = 0;
   std::uintptr_t next = 0;
 };
 static_assert(sizeof(UntrackedArena) <= kUntrackedPage);
-/// By assembly, once a program: the compiler does not put inline and other variables into one section.
+/// The arena of the program. Defined by assembly, since the compiler does not put inline and other variables
+/// into one section.
 inline UntrackedArena& untracked_arena() {
   return *reinterpret_cast<UntrackedArena*>(RUBATO_ADDRESS_OF("rubato_untracked_arena"));
 }
 
-/// So many bytes of it, without rights yet; 0: there are none. `map` reserves untracked address space without
-/// rights, of so many bytes: its address, or something negative.
+/// Takes so many bytes of the arena, without rights yet; 0: there are none. `map` reserves untracked address
+/// space without rights, of so many bytes: its address, or something negative.
 template <class Map>
 inline std::uintptr_t reserve_untracked(std::size_t bytes, const Map& map) {
   UntrackedArena& arena = untracked_arena();
@@ -115,7 +117,7 @@ struct untracked_allocator {
   /// T.
   using value_type = T;
   untracked_allocator() = default;
-  /// All are alike.
+  /// Converts between allocators, which are all alike.
   template <class U>
   untracked_allocator(const untracked_allocator<U>&) {}
   /// Room for n elements. Throws std::bad_alloc.

@@ -50,7 +50,7 @@ class actor {
  public:
   /// Empty: using it is an error (TaskError).
   actor() = default;
-  /// To fewer of its messages.
+  /// A handle for fewer of the actor's messages.
   template <class... More>
     requires(sizeof...(More) != sizeof...(Messages) || !(std::same_as<More, Messages> && ...)) &&
             (MessageOf<Messages, More...> && ...)
@@ -69,7 +69,8 @@ class actor {
       return engine::post_or_throw(handle_, node, options.patience);
     engine::post(handle_, node);
   }
-  /// Never waits, and mutes no sender. The message is moved from only if it is accepted.
+  /// Sends a message if there is room: never waits, and mutes no sender. The message is moved from only if it
+  /// is accepted.
   template <MessageOf<Messages...> M>
   [[nodiscard]] Sent try_send(M&& message) const {
     bool is_reserved = false;
@@ -94,9 +95,9 @@ class actor {
   [[nodiscard]] auto ask(M&& request, Ask options = {}) const
       -> answer<typename std::remove_cvref_t<M>::reply>;
 
-  /// After all that this sender sent before.
+  /// Stops the actor after all messages that this sender sent before.
   void stop() const;
-  /// At the next boundary between two messages.
+  /// Stops the actor at the next boundary between two messages.
   void kill() const {
     if (handle_ == 0) engine::throw_misuse("kill() was called on an empty actor handle");
     engine::kill(handle_);
@@ -135,7 +136,7 @@ void actor<Messages...>::stop() const {
 
 }  // namespace rubato::inline v0
 
-/// For containers that hash.
+/// Hash for containers.
 template <class... Messages>
 struct std::hash<rubato::actor<Messages...>> {
   /// Hash of the actor's number.

@@ -263,7 +263,7 @@ class [[nodiscard]] reply<void> : public reply<engine::Nothing> {
  public:
   using reply<engine::Nothing>::reply;
   reply() = default;
-  /// Says so.
+  /// Answers that the request was handled.
   void operator()() { reply<engine::Nothing>::operator()(engine::Nothing{}); }
 };
 
@@ -275,8 +275,8 @@ class [[nodiscard]] answer {
   /// For the runtime.
   explicit answer(engine::AskReference<R> state) : state_(std::move(state)) {}
 
-  /// f(R) is called in a later message of the asking actor; of an ask outside actors in a new task, which may
-  /// run beside those of other answers. Without on_error, errors are ignored.
+  /// Calls f(R) in a later message of the asking actor. An ask outside actors calls it in a new task, which
+  /// may run beside those of other answers. Without on_error, errors are ignored.
   template <class F>
   void then(F f) && {
     std::move(*this).then(std::move(f), [](AskError) {});
@@ -322,7 +322,7 @@ template <>
 class [[nodiscard]] answer<void> : public answer<engine::Nothing> {
  public:
   using answer<engine::Nothing>::answer;
-  /// As of other answers.
+  /// Waits as get() of other answers does.
   void get(Duration patience = kForever) && {
     static_cast<void>(static_cast<answer<engine::Nothing>&&>(*this).get(patience));
   }

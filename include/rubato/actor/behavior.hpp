@@ -27,10 +27,11 @@ class behavior {
  protected:
   /// The actor itself. Like all below, in its handlers only.
   address self() const { return address::of(running("self()")); }
-  /// After this message; what is left in the mailbox becomes dead letters.
+  /// Stops the actor after this message; messages left in the mailbox become dead letters.
   void stop() { engine::cell_of(running("stop()"))->flags |= engine::Cell::kStopping; }
 
-  /// Puts a message aside until unstash_all(): then all of them come back in order, before what waits.
+  /// Puts a message aside until unstash_all(): then all of them come back in order, before the messages that
+  /// wait.
   template <MessageOf<Messages...> M>
   void stash(M&& message) {
     static_assert(!Request<std::remove_cvref_t<M>>,
@@ -41,7 +42,7 @@ class behavior {
         engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message)));
     engine::note_stashed(1);
   }
-  /// The same of a request, which then is answered later.
+  /// Puts a request aside; it is answered later.
   template <MessageOf<Messages...> M>
     requires Request<std::remove_cvref_t<M>>
   void stash(M&& request, reply<typename std::remove_cvref_t<M>::reply> r) {
@@ -93,7 +94,7 @@ class behavior {
     static_assert((std::same_as<Down, Messages> || ...), "who watches has Down among its messages");
     engine::post(who.id(), engine::make_node<engine::Watch>(engine::Watch{running("watch()"), who.id()}));
   }
-  /// No Down of `who` comes any more, unless it is on its way.
+  /// Ends watch(): no Down of `who` comes any more, unless it is on its way.
   void unwatch(actor<> who) {
     engine::post(who.id(), engine::make_node<engine::Unwatch>(engine::Unwatch{running("unwatch()")}));
   }

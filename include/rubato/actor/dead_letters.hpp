@@ -21,7 +21,7 @@ struct DeadLetter {
   Cause cause;                 ///< why it was not handled
 };
 
-/// Ends what it stands for when it is destroyed or cancelled.
+/// Handle of a listener: ends the listening when it is destroyed or cancelled.
 class subscription {
  public:
   subscription() = default;
@@ -29,7 +29,7 @@ class subscription {
   explicit subscription(std::function<void()> end) : end_(std::move(end)) {}
   /// The other stands for nothing then.
   subscription(subscription&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
-  /// Ends what this one stood for.
+  /// Ends the listening that this handle stood for.
   subscription& operator=(subscription&& other) noexcept {
     cancel();
     end_ = std::exchange(other.end_, nullptr);
@@ -48,7 +48,7 @@ class subscription {
 /// Called for each, by the thread that drops it, one at a time.
 [[nodiscard]] subscription on_dead_letter(std::function<void(const DeadLetter&)> f);
 
-/// Since the program started; what is handled is a message, not a turn.
+/// Counts since the program started, of messages and not of turns.
 struct ActorCounters {
   std::uint64_t messages_handled = 0;    ///< by handlers
   std::uint64_t messages_allocated = 0;  ///< too large for a node
@@ -56,7 +56,7 @@ struct ActorCounters {
   std::uint64_t stopped = 0;             ///< actors, killed and failed ones too
   std::uint64_t dead_letters[5] = {};    ///< by DeadLetter::Cause
 };
-/// As they are now.
+/// The counts as they are now.
 ActorCounters actor_counters();
 
 }  // namespace rubato::inline v0

@@ -1,5 +1,5 @@
-// Looking inside: which actors live, and what they wait for. For users whose program does not go on, and for
-// tools that show it over time.
+// Inspection of a program: its living actors, and the reason for which each waits. For users whose program
+// does not go on, and for tools that show it over time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,16 +24,17 @@ struct LivingActor {
   bool is_stopping = false;   ///< it waits for its children's end
 };
 
-/// All of them, those with most messages waiting first. While a run goes on the call waits until no task
-/// runs: a handler that never returns is waited for. Errors: TaskError in a task, which it would wait for.
+/// All living actors, those with most messages waiting first. While a run goes on, the call waits until no
+/// task runs; it waits for a handler that never returns, too. Errors: TaskError in a task, since the call
+/// would wait for that task.
 std::vector<LivingActor> living_actors();
-/// The same for people, a line an actor: at most `most`, and how many others there are.
+/// The living actors as text, a line for each: at most `most`, and how many others there are.
 std::string living_actors_text(unsigned most = 1000);
-/// The same by behavior, and ActorCounters, as a page for Prometheus (text format 0.0.4).
+/// The living actors by behavior, and ActorCounters, as a page for Prometheus (text format 0.0.4).
 std::string actors_as_prometheus();
 
-/// From now on living_actors_text() goes to standard error when the process gets this signal, such as
-/// SIGUSR1. Errors: TaskError if the system refuses it.
+/// Writes living_actors_text() to standard error whenever the process gets this signal, such as SIGUSR1.
+/// Errors: TaskError if the system refuses it.
 void list_actors_on(int signal);
 
 }  // namespace rubato::inline v0

@@ -232,7 +232,7 @@ typename B::address spawn_in(Cell* cell, Prepare prepare, Args&&... args) {
 
 }  // namespace engine
 
-/// Constructs an actor here and now. Allowed where create() is. Errors: what the constructor throws;
+/// Constructs an actor here and now. Allowed where create() is. Errors: the constructor's exception;
 /// TaskError if the name is taken, or `core` is none.
 template <class B, class... Args>
 typename B::address spawn(const Spawn& options, Args&&... args) {
@@ -242,7 +242,7 @@ typename B::address spawn(const Spawn& options, Args&&... args) {
   };
   return engine::spawn_in<B>(cell, prepare, std::forward<Args>(args)...);
 }
-/// The same without options.
+/// Constructs an actor without options.
 template <class B, class... Args>
   requires(!std::is_same_v<std::remove_cvref_t<Args>, Spawn> && ...)
 typename B::address spawn(Args&&... args) {

@@ -32,9 +32,9 @@ struct TimedMessage {
   using MakeDue = MessageNode* (*)(std::uint64_t number);
   explicit TimedMessage(MakeDue due) : make_due(due) {}
   virtual ~TimedMessage() = default;
-  /// By the engine's timers: the message that says that this one is due.
+  /// Makes the message that says that this timer is due; called by the engine's timers.
   const MakeDue make_due;
-  /// In the actor's turn. Errors: what the message's copy throws.
+  /// Makes the message itself, in the actor's turn. Errors: the exception of the message's copy.
   virtual MessageNode* make() = 0;
 };
 
@@ -45,7 +45,7 @@ std::uint64_t add_timer(Duration delay, std::unique_ptr<TimerCall> call);
 std::uint64_t add_timer(Duration delay, Duration period, std::shared_ptr<TimedMessage> message);
 /// Nothing happens if it is over, or was cancelled before.
 void cancel_timer(std::uint64_t number);
-/// In the actor's turn: handles the message of this timer. @returns false if it was cancelled.
+/// Handles the message of this timer, in the actor's turn. @returns false if it was cancelled.
 bool handle_due(std::uint64_t number);
 /// The message of this timer is not handled. @returns false if it was cancelled.
 bool withdraw_due(std::uint64_t number);
@@ -94,8 +94,8 @@ class timer {
   timer() = default;
   /// For the runtime.
   explicit timer(std::uint64_t number) : number_(number) {}
-  /// Its message is not handled any more, also if it waits in the mailbox already. If the timer is over,
-  /// cancel() does nothing.
+  /// Cancels the timer: its message is not handled any more, also if it waits in the mailbox already. If the
+  /// timer is over, cancel() does nothing.
   void cancel() {
     if (number_ != 0) engine::cancel_timer(number_);
     number_ = 0;

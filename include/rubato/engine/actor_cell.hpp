@@ -41,8 +41,8 @@ struct Extras;
 
 /// The queue is that of native/pool/pool.hpp; the serial engine has its own.
 struct Cell : ResourceHeader {
-  // In `waiting` of the header, so that senders touch one line: the generation, which a handle must have to
-  // reach this actor, above flags.
+  // The field `waiting` of the header, so that senders touch one line: the generation, which a handle must
+  // have to reach this actor, above flags.
   static constexpr unsigned kGenerationShift = 48;
   static constexpr std::uint64_t kGenerationMask = ~((std::uint64_t{1} << kGenerationShift) - 1);
   static constexpr std::uint64_t kAddressMask = ~kGenerationMask;

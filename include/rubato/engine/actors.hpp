@@ -39,8 +39,8 @@ void begin_actor(Cell* cell);
 void abandon_actor(Cell* cell);
 /// Sends. The node is the engine's afterwards. Errors: TaskError from a thread that may not create tasks.
 void post(std::uint64_t to, MessageNode* node);
-/// The same, but a thread outside waits so long at most for room in a full mailbox. False: there was none,
-/// and the node is still the caller's.
+/// Sends; a thread outside waits so long at most for room in a full mailbox. False: there was none, and the
+/// node is still the caller's.
 bool post_within(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience);
 /// Errors: TaskError instead of false.
 void post_or_throw(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience);
@@ -66,12 +66,12 @@ struct WaitsForRun {
 };
 /// False: nothing runs, and it must not wait.
 bool begin_wait(WaitsForRun& waiting);
-/// After it `interrupt` is not called any more.
+/// Ends the wait: `interrupt` is not called any more.
 void end_wait(WaitsForRun& waiting);
-/// While an exception leaves what the runtime calls: what people are told that it was about, such as "the
-/// answer to Read" in the place of a type of the runtime.
+/// Names the work for the error text, while an exception leaves a function that the runtime calls: such as
+/// "the answer to Read" instead of a type of the runtime.
 void name_handled(const char* before, const std::type_info& message) noexcept;
-/// The same exception, as the task's that handles an answer.
+/// Rethrows the exception as one of the task that handles an answer.
 [[noreturn]] void throw_of_answer();
 [[noreturn]] void throw_misuse(const char* sentence);
 /// How many asks without an answer, and stashed messages, there are more now.
@@ -80,7 +80,7 @@ void note_stashed(std::int64_t change);
 /// A message of the program was too large for a node, and lies in memory of its own.
 void count_allocated();
 
-/// Behind the highest worker's number.
+/// Bound of the workers' numbers: one above the highest.
 unsigned core_limit();
 /// The engine's clock; on the serial engine it is virtual.
 std::uint64_t actor_nanoseconds();
@@ -113,7 +113,7 @@ template <class M, class... Args>
 void join_group(TaskGroup& group);
 void leave_group(TaskGroup& group);
 
-/// While an actor's code runs on this thread, in a turn or elsewhere.
+/// Scope in which an actor's code runs on this thread, in a turn or elsewhere.
 class ActorScope {
  public:
   explicit ActorScope(std::uint64_t actor) : before_(std::exchange(current_actor(), actor)) {}

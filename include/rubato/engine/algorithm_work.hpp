@@ -1,5 +1,5 @@
 // Common part of the algorithms of rubato/algorithms.hpp: their work, with the group of their tasks, and how
-// it is run to its end outside tasks or before a continuation in one. Knows nothing of what they do.
+// it is run to its end outside tasks or before a continuation in one. Independent of their bodies.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -142,15 +142,15 @@ struct Work {
 };
 
 #if !defined(RUBATO_ENGINE_NATIVE)
-/// Outside tasks: `start` creates one task or none, a member of the group; returns when the group is
-/// complete.
+/// Runs the tasks of an algorithm outside tasks: `start` creates one task or none, a member of the group;
+/// returns when the group is complete.
 inline void run_group(TaskGroup&, void (*start)(void*), void* work) {
   start(work);
   rubato::run();
 }
 #endif
 
-/// Outside tasks.
+/// Runs an algorithm outside tasks.
 template <class Algorithm>
 auto run_to_end(Algorithm algorithm) {
   if (is_in_task()) misuse(errors::algorithm_in_task(Algorithm::kName));

@@ -51,8 +51,8 @@ template <class T>
 inline constexpr bool is_integer_parameter =
     std::is_integral_v<T> || std::is_enum_v<T> || std::is_pointer_v<T>;
 
-/// As the calling convention widens it: 32-bit values by their sign whatever their type, smaller ones by
-/// type.
+/// The value as the calling convention widens it: 32-bit values by their sign whatever their type, smaller
+/// ones by type.
 template <class T>
 inline std::uint64_t widen(T value) {
   if constexpr (std::is_pointer_v<T>) {
@@ -147,7 +147,8 @@ struct GroupedTask {
   std::uint64_t arguments[kMaxArguments];
 };
 
-/// Named. `after` too is an argument: the simulator reads there what the task waits for.
+/// Entry of a grouped task, named. `after` is an argument, too: there the simulator reads which group the
+/// task waits for.
 void grouped_entry(std::uint64_t name, GroupedTask* task, const TaskGroup* after);
 
 struct GroupState {
@@ -165,7 +166,7 @@ struct GroupState {
         !__atomic_compare_exchange_n(&group.held_, &head, task, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     if (__atomic_load_n(&group.pending_, __ATOMIC_SEQ_CST) == 0) release(group);
   }
-  /// Its group is not complete: the running task, which is this one, ends.
+  /// Makes the running task, which is this one, wait: its group is not complete, so it ends.
   [[noreturn]] static void wait(GroupedTask* task) {
     if (task->annotations.at) {
       submit<instruction::kAgain>(task);
@@ -235,7 +236,7 @@ template <TaskType type, std::uint32_t more = 0, class... Words>
   ((operands.arguments[i++] = words), ...);
   static_cast<void>(i);
   if (a.group != nullptr || a.after != nullptr) {
-    // Copies: else what the caller has would have to be in memory for the fast case, too.
+    // Copy of the annotations: otherwise the caller's would have to be in memory for the fast case, too.
     const Annotations annotations = a;
     const instruction::CreateOperands copy = operands;
     return create_grouped<type, sizeof...(Words), more>(annotations, copy);

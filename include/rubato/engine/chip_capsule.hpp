@@ -167,7 +167,7 @@ extern char __start_rubato_untracked[] __attribute__((weak)), __stop_rubato_untr
 
 namespace rubato::inline v0::engine {
 
-/// Before the C library is ready: no call of it.
+/// Protects pages before the C library is ready: without a call of it.
 inline void protect_at_start(const void* begin, const void* end, int protection) {
   if (begin == end) return;
   register std::uint64_t a7 asm("a7") = 226;  // mprotect

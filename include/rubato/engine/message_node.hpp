@@ -45,7 +45,7 @@ inline constexpr std::size_t kLargeNodeWords = 13;
 
 /// A large node goes on behind its 64 bytes.
 struct alignas(64) MessageNode {
-  /// In the low bits of `word`, where the address of a cell has none.
+  /// Flags in the low bits of `word`, where the address of a cell has none.
   static constexpr std::uint64_t kLarge = 1, kHigh = 2, kAdmitted = 4, kFlags = 63;
 
   std::atomic<MessageNode*> next;
@@ -123,7 +123,7 @@ constexpr auto withdraw_of() -> bool (*)(MessageNode*) {
     return nullptr;
   }
 }
-/// The message that people are told about: M, or what M carries for the runtime.
+/// The message that errors name: M, or the message that M carries for the runtime.
 template <class M>
 constexpr const std::type_info* shown_type() {
   if constexpr (requires { typename M::shown_message; }) {

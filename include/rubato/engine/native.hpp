@@ -46,7 +46,7 @@ struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
   static void*& held(TaskGroup& group) { return group.held_; }
   static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard() : nullptr; }
-  /// Before it has members.
+  /// Sets the guard, before the group has members.
   static void set_guard(TaskGroup& group, Guard* guard) { group.set_guard(guard); }
 };
 
@@ -89,7 +89,7 @@ struct ThreadState {
 /// The worker that this thread is at the moment; null: none.
 extern constinit thread_local ThreadState* current_thread;
 
-/// For a thread that is not a worker.
+/// Gives a thread that is not a worker the state it needs to create tasks.
 ThreadState& attach_thread();
 /// Hands a filled task over that cannot just be linked into the worker's own list.
 void submit(ThreadState& self, Task* task);
@@ -124,7 +124,7 @@ inline unsigned birth_slot_of(std::uint64_t word) {
 /// Whether the hint needs the second line: it begins behind the first 1024 bytes.
 [[gnu::always_inline]] inline bool is_far(const Prefetch& p) { return p.bytes != 0 && p.offset >= 1024; }
 
-/// See handle::kPrefetchMask. At most 3 lines.
+/// Code of a prefetch in a handle, see handle::kPrefetchMask. At most 3 lines.
 [[gnu::always_inline]] inline std::uint64_t prefetch_code(const Prefetch& p) {
   if (p.bytes == 0 || is_far(p)) return 0;
   const std::uint32_t first = p.offset / 64, lines = (p.offset % 64 + p.bytes + 63) / 64;
@@ -166,7 +166,7 @@ template <class F, class... Args>
          a.after != nullptr || a.core || is_far(a.prefetch);
 }
 
-/// For what fills a block that was just allocated, and may throw: gives it back then.
+/// Fills a block that was just allocated: `fill` may throw, and then the block is given back.
 template <class Fill>
 inline void fill_or_free(WorkerHeap& heap, Task* task, bool extended, Fill fill) {
   try {
@@ -213,7 +213,7 @@ template <TaskType type, class F, class... Args>
   count_created(self);
 }
 
-/// By a thread that is no worker, or whose heap has no block at hand.
+/// Creation on the slow path: by a thread that is no worker, or whose heap has no block at hand.
 template <TaskType type, class F, class... Args>
 [[gnu::noinline, gnu::cold]] void create_slowly(F function, const Annotations& a, Args... args) {
   ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
@@ -233,7 +233,7 @@ template <TaskType type, class F, class... Args>
   create_by<type>(*self, true, std::move(function), a, args...);
 }
 
-/// By the running task, which has a resource.
+/// Appends a task that starts when the running one, which has a resource, has ended.
 template <class F, class... Args>
 [[gnu::always_inline]] inline void append_committed(ThreadState& self, F function, Args... args) {
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());

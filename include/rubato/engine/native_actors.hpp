@@ -1,5 +1,4 @@
-// Actors on the native engine: what the inline part of sending needs. Turns, cells and timers are in
-// native/actor/.
+// Actors on the native engine: the inline part of sending. Turns, cells and timers are in native/actor/.
 // SPDX-License-Identifier: MIT
 #pragma once
 

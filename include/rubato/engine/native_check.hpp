@@ -38,8 +38,8 @@ Declared declared_by(const Task* task);
 /// `maker`: the number of the task that made it; 0 for none.
 void note_resource(const void* object, std::size_t bytes, std::uint64_t maker);
 void forget_resource(const void* object);
-/// For an access outside the declared object. Throws TaskError if it is to another resource's object, which
-/// the task did not make itself.
+/// Check of an access outside the declared object. Throws TaskError if it is to another resource's object,
+/// which the task did not make itself.
 void check_outside(const Declared& declared, const void* at, bool is_write);
 [[noreturn]] void report_write_of_reader(const Declared& declared);
 
@@ -48,7 +48,7 @@ void check_outside(const Declared& declared, const void* at, bool is_write);
 inline constexpr bool kIsChecked = true;  ///< what is noted about a task is found by its address
 inline constinit thread_local Declared running{};
 
-/// While a task's function runs.
+/// Scope in which a task's function runs.
 class TaskScope {
  public:
   explicit TaskScope(const Task* task) { running = declared_by(task); }

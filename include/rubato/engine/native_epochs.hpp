@@ -33,11 +33,12 @@ class alignas(64) EpochMember {
   unsigned birth_slot() const {
     return static_cast<unsigned>(local_.load(std::memory_order_relaxed) % kBirthWindow);
   }
-  /// Before the task is published. A child of an annotated task gets its creator's slot, else birth_slot().
+  /// Counts a task before it is published. A child of an annotated task gets its creator's slot, else
+  /// birth_slot().
   void count_created(unsigned slot) {
     created_[slot].store(created_[slot].load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// After the task ran, or was destroyed unrun; its children are counted already.
+  /// Counts a task after it ran, or was destroyed unrun; its children are counted already.
   void count_finished(unsigned slot) {
     finished_[slot].store(finished_[slot].load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

@@ -15,7 +15,7 @@ namespace rubato::inline v0::native {
 
 /// How far ahead the worker prefetches tasks and the resources they are annotated with (R6).
 struct PrefetchMode {
-  /// Not at all, always as far, or as far as measured time says.
+  /// Distance of prefetching: none, always the same, or the one that measured times suggest.
   enum class Kind : std::uint8_t { off, fixed, adapted };
   Kind kind = Kind::fixed;  ///< which of them
   unsigned distance = 4;    ///< tasks ahead, 1 to 63; adapted: where to begin
@@ -49,7 +49,7 @@ struct Lagging {
   static constexpr unsigned kWorkers = 1;  ///< a worker lags, before it sleeps
   static constexpr unsigned kTurns = 2;    ///< an actor lags, before it gives up its turn
   unsigned levels = kWorkers | kTurns;     ///< RUBATO_LAG_LEVELS=turns,workers: what lags
-  /// RUBATO_LAG_TURN_SWITCH; what a switch from turn to turn costs, up to 1000; 0: is measured.
+  /// RUBATO_LAG_TURN_SWITCH; cost of a switch from turn to turn, up to 1000; 0: is measured.
   double turn_switch_microseconds = 0;
   /// Whether kWorkers or kTurns is among them.
   bool has_level(unsigned level) const { return (levels & level) != 0; }
@@ -169,7 +169,7 @@ class Hold {
     return *this;
   }
   ~Hold() { close(); }
-  /// From any thread, several at once, too; closing twice does nothing.
+  /// Closes the hold, from any thread, several at once, too; closing twice does nothing.
   void close() {
     if (is_open_.exchange(false)) release();
   }
@@ -180,7 +180,7 @@ class Hold {
   std::atomic<bool> is_open_{false};
 };
 
-/// From any thread; before run(), or while it is kept open or runs tasks.
+/// Opens a hold, from any thread: before run(), or while it is kept open or runs tasks.
 [[nodiscard]] Hold hold();
 
 }  // namespace rubato::inline v0::native

@@ -87,7 +87,8 @@ struct alignas(64) TaskExtension {
   std::uint32_t prefetch_bytes;
   std::uint32_t core;       ///< kAnywhere or a worker's number
   std::uint32_t primitive;  ///< of a task with a guard (native/sync/primitive.hpp)
-  // While the task waits for `after`: its neighbours among those that wait (native/order/groups.hpp).
+  // Neighbours among the tasks that wait for the same group, while the task waits for `after`
+  // (native/order/groups.hpp).
   Task* blocked_before;
   Task* blocked_behind;
 };
@@ -152,7 +153,7 @@ class ListOf {
     return task;
   }
 
-  /// All of them, as a list that ends with null.
+  /// Takes all tasks, as a list that ends with null.
   Node* take_all() {
     Node* const all = first();
     drop_until(nullptr);
@@ -172,7 +173,7 @@ class ListOf {
     if (next != nullptr) first_.store(next, std::memory_order_relaxed);
     return next != nullptr ? task : nullptr;
   }
-  /// The same, but it stays.
+  /// The first task, which stays.
   Node* first_seen() const { return first_.load(std::memory_order_acquire); }
 
   /// Present end of the list. cut() takes away the tasks appended since, as a list that ends with null.

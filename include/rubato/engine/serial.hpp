@@ -39,7 +39,7 @@ namespace engine {
 struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
   static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard() : nullptr; }
-  /// Before it has members.
+  /// Sets the guard, before the group has members.
   static void set_guard(TaskGroup& group, Guard* guard) { group.set_guard(guard); }
 };
 
@@ -62,7 +62,7 @@ void run();
 Timestamp timestamp();
 bool is_timestamped();
 bool is_in_task();
-/// From now on the program is checked. @returns true.
+/// Makes the program a checked one from now on. @returns true.
 bool check_ties();
 #if defined(RUBATO_CHECKED)
 inline const bool is_checked = check_ties();

@@ -11,7 +11,7 @@
 
 namespace rubato::tm {
 
-/// As tm_condition, for C++.
+/// Condition variable for transactions: tm_condition, for C++.
 class condition {
  public:
   condition() = default;
