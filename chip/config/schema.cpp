@@ -181,11 +181,11 @@ void add_memory(std::vector<Key>& k) {
       "tokens, tokenb without a directory and the others with one of limited size. late is for tests: mesi, "
       "each of whose misses is performed some cycles later.",
       kTable));
-  k.push_back(number(
-      "coherence.capacity", MEMBER(coherence.capacity), "entries/line", 0.05, 16,
-      "Storage for the entries of sparse, mosaic and flask, relative to the lines of the L2s; sets are "
-      "rounded down to a power of two.",
-      kOurs));
+  k.push_back(
+      number("coherence.capacity", MEMBER(coherence.capacity), "entries/line", 0.05, 16,
+             "Storage for the entries of sparse, mosaic and flask, relative to the lines of the L2s (with "
+             "l2.inclusion=exclusive, of L1s and L2s); sets are rounded down to a power of two.",
+             kOurs));
   k.push_back(number("coherence.ways", MEMBER(coherence.ways), "ways", 1, 64,
                      "Ways of that storage: a row of 16 bytes in each is an entry, or flask's filter has it.",
                      kOurs));
