@@ -1,5 +1,5 @@
-// What requests do to a cache. Templates over a discipline (rule T83): a lambda given to a section is the
-// critical section, and touches nothing that the discipline could not undo.
+// Requests on a cache. Templates over a discipline (rule T83): a lambda given to a section is the critical
+// section, and touches only state that the discipline could undo.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -219,7 +219,8 @@ class Cache : public CacheUpkeep<D> {
     found.size = static_cast<std::uint32_t>(item.total());
   }
 
-  /// Who may fetch anew what is stale or about to expire: the first that asks, until the item is stored.
+  /// Decides which client may fetch a stale or expiring item anew: the first one that asks, until the item is
+  /// stored.
   void decide_winner(Item& item, const Lookup& lookup, Found& found) {
     if (item.is(Item::kTokenSent)) {
       found.token_sent = true;
@@ -232,7 +233,7 @@ class Cache : public CacheUpkeep<D> {
     found.won = true;
   }
 
-  /// What an item must have that a section has to find ready.
+  /// The shape that an item must have for a section that expects it.
   struct Shape {
     std::uint32_t client_flags;
     std::uint64_t length;
@@ -364,7 +365,7 @@ class Cache : public CacheUpkeep<D> {
   CountAnswer count_in(Item* item, std::uint32_t hash, const CountRequest& request, Item*& longer,
                        std::optional<Shape>& wanted) {
     CountAnswer answer{};
-    // What is no number by its size alone is said before a unique is compared, as memcached does.
+    // An item whose size alone rules out a number is reported before a unique is compared, as memcached does.
     if (item->bytes == 2 || item->is(Item::kChained)) {
       answer.counted = Counted::non_numeric;
       return answer;

@@ -31,7 +31,8 @@ class Clock {
   std::uint32_t uptime() const { return now() - kOffset; }
   std::int64_t wall(std::uint32_t seconds) const { return started_wall_ + seconds; }
 
-  /// What a client's expiry means: 0 never, negative at once, up to 30 days from now, else an absolute time.
+  /// The expiry that a client asks for: 0 never, negative at once, up to 30 days from now, else an absolute
+  /// time.
   std::uint32_t expiry(std::int64_t asked) const {
     constexpr std::int64_t kMonth = 60 * 60 * 24 * 30;
     if (asked == 0) return 0;

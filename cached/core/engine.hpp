@@ -1,5 +1,5 @@
-// What protocols and maintainers see of a cache: `CacheEngine`, one for each discipline (rule T83). Above it
-// nothing knows how critical sections are made.
+// The interface of a cache for protocols and maintainers: `CacheEngine`, one for each discipline (rule T83).
+// Code above it does not know how critical sections are made.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,7 +30,7 @@ struct Key {
   std::uint32_t hash;
 };
 
-/// What a `get` of any protocol asks for.
+/// The options of a `get` of any protocol.
 struct Lookup {
   bool with_value = true;
   bool is_get = true;          ///< counted as one; else as a touch alone
@@ -44,7 +44,7 @@ struct Lookup {
   std::int64_t recache_below = 0;
 };
 
-/// What was found. `time`, `fetched` and `expiry` are as before this access.
+/// The result of a look-up. `time`, `fetched` and `expiry` are as before this access.
 struct Found {
   bool hit = false, expired = false, flushed = false, no_memory = false, vivified = false;
   bool fetched = false, stale = false, won = false, token_sent = false, key_is_binary = false;
@@ -120,7 +120,7 @@ class EvictionWatch {
  private:
   std::atomic<bool> is_wanted_{false};
 };
-/// What pages are balanced by.
+/// The figures by which pages are balanced.
 struct ClassLoad {
   std::uint64_t evicted = 0, out_of_memory = 0;  ///< counts since the statistics were reset
   std::uint64_t chunks_per_page = 0, pages = 0, free_chunks = 0, spare_pages = 0;
@@ -135,7 +135,7 @@ struct ClassLoad {
   }
 };
 using ClassLoads = std::array<ClassLoad, kMaxClasses>;
-/// What a crawl has seen of each class: from it follows when the next one pays.
+/// The census of a crawl, by class: it decides when the next crawl pays.
 struct CrawlCensus {
   static constexpr unsigned kMinutes = 60;
   struct Class {
@@ -175,7 +175,7 @@ class CacheEngine {
   virtual void start() {}
   /// And ends them, when all that was asked for has been done: after the last request.
   virtual void stop() {}
-  /// Where requests are worked through; null: in the thread that asks.
+  /// The executor of requests; null: they run in the thread that asks.
   virtual Executor* executor() { return nullptr; }
 
   // --- requests: any serving thread ------------------------------------------------------------------------

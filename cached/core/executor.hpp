@@ -1,6 +1,6 @@
-// Where requests are worked through. Disciplines whose critical sections are entered by the thread that asks
-// have no executor; `tasks` has one, since its sections are tasks: its workers turn the event loops, too, so
-// that requests are worked through where they were received.
+// Executors of requests. Disciplines whose critical sections are entered by the thread that asks have none.
+// `tasks` has one, since its sections are tasks. Its workers turn the event loops, too, so that requests are
+// served on the worker that received them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -65,7 +65,7 @@ struct Item {
     if (is(kHasFlags)) std::memcpy(&value, key().data() + key_length + 1, 4);
     return value;
   }
-  /// Where the data begins, or in an item with a chain the pointer to its first chunk.
+  /// The beginning of the data; in an item with a chain, the pointer to its first chunk.
   char* data() { return flags_bytes() + (is(kHasFlags) ? 4 : 0); }
   const char* data() const { return key().data() + key_length + 1 + (is(kHasFlags) ? 4 : 0); }
   Item* first_chunk() const {
@@ -78,7 +78,7 @@ struct Item {
   std::size_t head_size() const {
     return static_cast<std::size_t>(data() - reinterpret_cast<const char*>(this));
   }
-  /// What `stats` counts: all bytes, wherever they are.
+  /// The size that `stats` counts: all bytes, in the item and in its chunks.
   std::size_t total() const { return head_size() + bytes; }
 };
 static_assert(sizeof(Item) == 48);

@@ -1,4 +1,4 @@
-// Where items come from and go to: chunks, linking, eviction. Base of `Cache`, which adds what requests do.
+// Allocation and release of items: chunks, linking, eviction. Base of `Cache`, which adds requests.
 //
 // References: a private item has one, which `link` hands to the table; each pin adds one. An item whose last
 // reference goes is freed. They are counted inside the item's section, a private item's by its owner.
@@ -172,7 +172,7 @@ class CacheMemory : public CacheEngine {
     }
   }
 
-  /// One item less in the class, if possible; the oldest cold one first.
+  /// Removes an item of the class, if possible; the oldest cold one first.
   bool evict(unsigned slab_class) {
     for (const Segment segment : {kTemporary, kCold, kHot, kWarm})
       if (evict_from(slab_class | segment, segment == kTemporary)) return true;
@@ -265,7 +265,7 @@ class CacheMemory : public CacheEngine {
   Slabs slabs_;
   Table<D> table_;
   Lru lru_;
-  // What commands of administration change now and then.
+  // Settings that commands of administration change now and then.
   typename D::template Setting<bool> segmented_;
   typename D::template Setting<std::int64_t> temporary_ttl_;
   typename D::template Setting<std::uint32_t> flushed_until_{0};

@@ -91,7 +91,7 @@ class CacheMover : public CacheMemory<D> {
     return Slabs::kNoPage;
   }
 
-  /// What became of a chunk; from `was_free` on it is free.
+  /// The outcome for a chunk; from `was_free` on it is free.
   enum class Emptied : std::uint8_t { not_yet, busy, unlinked, was_free, rescued, rescued_chunk, evicted };
 
   /// Whether the chunk is free now.

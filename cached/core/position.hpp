@@ -9,7 +9,7 @@
 
 namespace rubato::cached {
 
-/// Where sections of different buckets run at once.
+/// A position for sections of different buckets that run at once.
 class AtomicPosition {
  public:
   RUBATO_CACHED_PURE std::size_t load() const { return value_.load(std::memory_order_relaxed); }
@@ -19,7 +19,7 @@ class AtomicPosition {
   std::atomic<std::size_t> value_{0};
 };
 
-/// Where they do not, or are transactions.
+/// A position for sections that exclude each other, or are transactions.
 class PlainPosition {
  public:
   std::size_t load() const { return value_; }

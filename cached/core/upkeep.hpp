@@ -1,5 +1,5 @@
-// What maintainers do to a cache, in slices: juggling of the LRU segments, growth of the table, the crawler,
-// reports. The page mover is in mover.hpp.
+// Maintenance of a cache, in slices: juggling of the LRU segments, growth of the table, the crawler, reports.
+// The page mover is in mover.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -208,7 +208,7 @@ class CacheUpkeep : public CacheMover<D> {
     if (minute < CrawlCensus::kMinutes) ++census.by_minute[minute];
   }
 
-  /// Of an item, without its value.
+  /// A copy of an item, without its value.
   struct Copy {
     Item item;
     char room[8 + 256 + 4];

@@ -18,7 +18,7 @@
 namespace rubato::cached {
 
 struct Access {
-  /// What commands of administration change now and then, read as it is.
+  /// A setting that commands of administration change now and then. Reads take it as it is.
   template <class T>
   class Setting {
    public:
@@ -45,12 +45,13 @@ struct Access {
   /// Whether it was the last.
   static bool unreference(Item& item) { return --item.references == 0; }
 
-  /// Where 1.4.15 held its cache lock inside an item's section: around the table and what goes with it.
+  /// The place at which 1.4.15 held its cache lock inside an item's section: around the table and related
+  /// state.
   template <class F>
   static auto cache_section(F&& f) {
     return f();
   }
-  /// And where it held the statistics lock of the thread.
+  /// The place at which it held the statistics lock of the thread.
   template <class F>
   static auto statistics_section(F&& f) {
     return f();

@@ -16,7 +16,7 @@ namespace rubato::cached {
 class Alone : public Access {
  public:
   static constexpr const char* kName = "tasks";
-  /// What is busy is so until this task has ended: waiting for it helps nothing.
+  /// A busy object stays busy until this task has ended, so waiting for it is useless.
   static constexpr bool kWaits = false;
 
   Alone(unsigned, unsigned) {}

@@ -1,5 +1,5 @@
-// What branches IP and IT ask of the stage they are at (rule T85); here of the last one, with onCommit
-// handlers, which is the product: all blocks are atomic.
+// Requirements of branches IP and IT on the stage they are at (rule T85). This is the last stage, with
+// onCommit handlers, which is the product: all blocks are atomic.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ struct OnCommit : Access {
   static auto block(F&& f) {
     return safe_block(f);
   }
-  /// One that holds nothing unsafe once variables are transactional.
+  /// A block that holds nothing unsafe once variables are transactional.
   template <class F>
   static auto safe_block(F&& f) {
     if constexpr (std::is_void_v<decltype(f())>) {

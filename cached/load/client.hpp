@@ -1,4 +1,4 @@
-// One thread of rubato-load: its connections, what they ask and what became of it.
+// A thread of rubato-load: its connections, their requests and the outcomes.
 //
 // A request has an intended moment. In a closed loop that is when it is written; with a rate it is fixed
 // before, and a request that the server's slowness keeps back counts from there (no coordinated omission).

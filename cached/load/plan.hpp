@@ -1,8 +1,8 @@
-// What a run of rubato-load asks: options, and which key and value come next.
+// The plan of a run of rubato-load: its options, and the next key and value.
 //
 // A value is a function of its key and of a seed that is written in front of it, so that any answer can be
-// verified without remembering what was stored: it is a piece of one random text, beginning where key and
-// seed say.
+// verified without a record of stored values. It is a piece of one random text that begins at a place
+// computed from key and seed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

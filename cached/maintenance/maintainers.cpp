@@ -176,7 +176,7 @@ void Maintainers::move_loop() {
       moves_.pop_front();
       moving_ = true;
     }
-    // What a class has free goes to the pool as a whole: a burst of another size may come at any time.
+    // A class gives all its free pages to the pool: a burst of another size may come at any time.
     while (engine_.move_page(move.page.from, move.page.to) == MoveResult::done && move.all) {
       if (!PageBalance::can_give(engine_.loads()[move.page.from])) break;
       std::lock_guard guard(mutex_);

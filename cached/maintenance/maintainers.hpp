@@ -46,7 +46,7 @@ class Maintainers {
 
   void maintain();
   void crawl_loop();
-  /// One crawl; false if the server ends meanwhile.
+  /// A crawl; false if the server ends meanwhile.
   bool crawl_once(std::uint64_t classes, bool automatic);
   void move_loop();
   /// @param all  not one page, but all that the class can give

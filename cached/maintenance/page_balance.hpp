@@ -1,5 +1,5 @@
-// Which class gives a page to which. Two rules: a class that is at rest gives what it has free to the pool of
-// all classes; and where one class evicts most, the class whose oldest items are oldest gives it a page. No
+// Choice of the classes that give and get a page. Two rules: a class at rest gives its free pages to the pool
+// of all classes; and if one class evicts most, the class whose oldest items are oldest gives it a page. No
 // thread, no clock: `choose` is asked once a second.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -285,7 +285,7 @@ bool Connection::continue_dump() {
   return true;
 }
 
-/// What the loop should wait for now; the last thing that a callback does, since it may destroy the
+/// Sets the events that the loop should wait for now. The last action of a callback, since it may destroy the
 /// connection.
 void Connection::settle() {
   if (broken_ || (session_.closing() && !output_.pending())) return worker_.remove(*this);

@@ -1,4 +1,4 @@
-// One client's socket: receives into the thread's buffer or straight into an item, lets the session work, and
+// A client's socket: receives into the thread's buffer or straight into an item, lets the session work, and
 // sends.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -32,7 +32,7 @@ class Connection final : public RequestWork {
     return turn_ == Turn::thread && !output_.pending() && !partial_ && !watching_ &&
            context_.clock.now() - session_.last_request() > seconds;
   }
-  /// What it is doing, for `stats conns`; from any thread, as long as it is there.
+  /// The present activity, for `stats conns`; from any thread, as long as the connection exists.
   ConnectionReport report() const;
   /// Nothing has come for too long: why it ends, for those that watch.
   void note_idle() { was_idle_ = true; }
@@ -41,11 +41,11 @@ class Connection final : public RequestWork {
   void work() override;
 
  private:
-  /// Whose it is: its thread's; its requests'; theirs, with something new to receive; its thread's as soon as
-  /// the loop comes to it.
+  /// The owner of the connection: its thread; its requests; its requests, with something new to receive; its
+  /// thread as soon as the loop comes to it.
   enum class Turn : std::uint8_t { thread, requests, requests_and_more, posted };
 
-  /// What other threads see of it, by memcached's names.
+  /// The state that other threads see, by memcached's names.
   enum class State : std::uint8_t { read, parse_cmd, nread, swallow, mwrite, watch };
   void note(State state) { state_.store(state, std::memory_order_relaxed); }
   /// When requests have been worked through: what it waits for.
@@ -85,10 +85,10 @@ class Connection final : public RequestWork {
   std::atomic<Turn> turn_{Turn::thread};
   Output output_;
   Session session_;
-  // What most connections have none of, most of the time, takes a word: there may be many that do nothing.
+  // Members that most connections do not need take a word each: there may be many idle connections.
   std::unique_ptr<std::string> partial_;  ///< of a request that has not arrived whole; not empty
   std::unique_ptr<DumpUnderWay> dump_;    ///< that is being appended
-  /// Of a client that watches. The log tells the loop of lines, and the connection may have ended then.
+  /// A client that watches. The log notifies the loop of lines, and the connection may have ended by then.
   struct Watching {
     Connection* connection;
     std::shared_ptr<EventLog::Watcher> watcher;

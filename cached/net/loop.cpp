@@ -23,7 +23,7 @@ timeval interval_of(unsigned milliseconds) {
 Loop::Loop() {
   event_config* config = event_config_new();
   if (!config) throw std::bad_alloc();
-  // One thread only touches a loop; others wake it by a descriptor.
+  // A loop belongs to a single thread; others wake it by a descriptor.
   event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
   base_ = event_base_new_with_config(config);
   event_config_free(config);

@@ -46,7 +46,7 @@ class Loop final : public RequestSource {
   void post(std::function<void()> f) override;
   /// Runs f every so often from now on.
   void every(unsigned milliseconds, std::function<void()> f);
-  /// What `f` is called by once, so long after `set`. In the loop's thread, or before it runs.
+  /// An alarm: calls `f` once, so long after `set`. In the loop's thread, or before it runs.
   class Alarm {
    public:
     Alarm(Loop& loop, std::function<void()> f);

@@ -15,7 +15,7 @@
 namespace rubato::cached {
 
 namespace {
-/// Those of `stats` that may fall; all others only grow.
+/// Figures of `stats` that may fall; all others only grow.
 constexpr std::string_view kGauges[] = {"uptime",
                                         "pointer_size",
                                         "max_connections",

@@ -11,7 +11,7 @@
 
 namespace rubato::cached {
 
-/// What connections tell the server.
+/// The server, as connections see it.
 class ConnectionKeeper {
  public:
   virtual ~ConnectionKeeper() = default;

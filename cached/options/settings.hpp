@@ -1,4 +1,4 @@
-// What the server was told at start (rules T80, T81), and the few settings that commands change later.
+// Settings of the server at start (rules T80, T81), and the few that commands change later.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -48,7 +48,7 @@ struct Settings {
   unsigned automove_window = 30, tail_repair = 0;
   std::atomic<unsigned> crawler_sleep{100}, crawler_to_crawl{0};
   LruTuning lru;
-  // What is allowed
+  // Permissions
   bool debug_time = false;  ///< the command debugtime, for tests
   bool shutdown_command = false, flush = true, dump = true, watch = true;
   char prefix_delimiter = ':';
@@ -61,16 +61,17 @@ struct Settings {
   EngineOptions engine() const;
 };
 
-/// What main does after the options were read.
+/// The next step of main after the options were read.
 enum class Start : std::uint8_t { serve, done, refused };
 
 /// Reads the command line. Prints help, version or one sentence about what is wrong; `refused` means exit
 /// code 64.
 Start read_options(int argc, char** argv, Settings& settings);
 
-/// Of memcached, whose place it takes, with a suffix without numbers: clients read the last three of them.
+/// The version of memcached, whose place the server takes, with a suffix without numbers: clients read the
+/// last three of them.
 const char* version_text();
-/// Of rubato-cached itself.
+/// The version of rubato-cached itself.
 const char* own_version();
 
 }  // namespace rubato::cached

@@ -16,7 +16,7 @@ struct Endpoint {
 Endpoint client_endpoint(int descriptor);
 
 std::string address_text(const sockaddr_storage& address, socklen_t length);
-/// Of a descriptor's own end, or its client's.
+/// The address of a descriptor's own end, or its client's.
 std::string own_address(int descriptor);
 std::string client_address(int descriptor);
 

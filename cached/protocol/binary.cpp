@@ -204,7 +204,7 @@ std::size_t BinaryProtocol::consume(const char* data, std::size_t n) {
 }
 
 void BinaryProtocol::handle(const Header& h, const char* body) {
-  // What a request must have: bytes of extras, key, value.
+  // The required parts of a request: bytes of extras, key, value.
   const auto shape = [&](unsigned extras, bool key, bool value_allowed) {
     const bool right = h.extras == extras && (h.key != 0) == key && (value_allowed || h.value() == 0);
     if (right) return true;

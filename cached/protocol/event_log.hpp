@@ -1,5 +1,6 @@
-// What clients see that `watch`: a line for each fetch, store, eviction or connection, as memcached writes
-// them. Off it costs a load a request. A watcher that reads slowly loses lines, and is told how many.
+// The log that clients see with `watch`: a line for each fetch, store, eviction or connection, as memcached
+// writes them. While it is off it costs a load a request. A watcher that reads slowly loses lines, and gets
+// their number.
 // SPDX-License-Identifier: MIT
 #pragma once
 

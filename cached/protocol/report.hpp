@@ -18,7 +18,7 @@ struct ConnectionReport {
   std::uint32_t idle;  ///< seconds since the last command
 };
 
-/// What the server knows and the cache does not.
+/// Figures of the server that the cache does not have.
 struct ServerNumbers {
   std::uint64_t current = 0, total = 0, rejected = 0, disabled = 0, disabled_us = 0, juggles = 0, crawls = 0;
   bool accepting = true, crawling = false, moving = false;

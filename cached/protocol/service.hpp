@@ -1,4 +1,4 @@
-// What a session needs of the server around it. Sessions are driven by connections, and by tests without any.
+// The server around a session. Sessions are driven by connections, and by tests without any.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ using StatSink = std::function<void(std::string_view name, std::string_view valu
 
 enum class Dump : std::uint8_t { metadump, mgdump };
 
-/// What commands of administration ask of maintainers and statistics.
+/// Maintainers and statistics, as commands of administration use them.
 class Service {
  public:
   virtual ~Service() = default;

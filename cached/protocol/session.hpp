@@ -38,7 +38,7 @@ class Session {
 
   /// Works through complete requests, at most `budget`, which it counts down; returns how many bytes it used.
   std::size_t consume(const char* data, std::size_t n, int& budget);
-  /// Where the next bytes may be received into directly; empty if they are not part of a value.
+  /// The space into which the next bytes may be received directly; empty if they are not part of a value.
   std::span<char> wanted();
   void received(std::size_t n);
 
@@ -73,8 +73,8 @@ class Session {
   void value_complete();
   void await(Value kind, Item* item, std::size_t bytes);
 
-  // What handlers of all protocols use.
-  /// Stores the item that has been awaited, and tells those that watch.
+  // Helpers for the handlers of all protocols.
+  /// Stores the item that has been awaited, and notifies watchers.
   StoreAnswer store_awaited(Item* item, std::uint32_t hash, const StoreRequest& request);
   Key key(std::string_view bytes) const { return {bytes, context_.hash(bytes)}; }
   void answer(std::string_view text) {
@@ -97,7 +97,7 @@ class Session {
   /// A store looks for the item first, which is a line of its own.
   void log_store(std::string_view name, const StoreRequest& request, const StoreAnswer& answer,
                  std::uint32_t expiry, std::uint32_t length);
-  /// One that did not come to it.
+  /// Logs a store that was refused before it was tried.
   void log_refused_store(std::string_view name, const StoreRequest& request, bool too_large);
 
   Context& context_;

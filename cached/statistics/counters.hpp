@@ -12,7 +12,7 @@ namespace rubato::cached {
 class Counter {
  public:
   void add(std::uint64_t n = 1) { __atomic_store_n(&value_, get() + n, __ATOMIC_RELAXED); }
-  /// Where several threads write.
+  /// Adds to a counter that several threads write.
   void add_shared(std::uint64_t n) { __atomic_fetch_add(&value_, n, __ATOMIC_RELAXED); }
   std::uint64_t get() const { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
   void reset() { __atomic_store_n(&value_, std::uint64_t{0}, __ATOMIC_RELAXED); }

@@ -16,7 +16,7 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
 
   using Body = void (*)(void* argument);
-  /// What the next `resume` begins with. The body throws nothing.
+  /// Sets the body with which the next `resume` begins. The body throws nothing.
   void prepare(Body body, void* argument);
   /// Runs the body in this thread until it leaves or ends; true if it has ended.
   bool resume();

@@ -65,7 +65,7 @@ class TaskWorkers {
   std::thread thread_;
 };
 
-/// One thread's wish to do something in each of some shards, and its waiting for that.
+/// A thread's request to act in each of some shards, and its wait for that.
 class Errand {
  public:
   explicit Errand(unsigned parts) : left_(parts) {}

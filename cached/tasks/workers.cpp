@@ -10,7 +10,7 @@ namespace rubato::cached {
 
 void TaskWorkers::start() {
   native::Options options = native::options();
-  // They wait for clients, whose threads may have these CPUs meanwhile.
+  // The workers wait for clients, whose threads may have these CPUs meanwhile.
   options.workers = number_, options.oversubscribe = true, options.bind = false;
   native::configure(options);
   hold_ = native::hold();

@@ -18,7 +18,7 @@ namespace rubato::cached {
 
 enum class Stage { relaxed, callable, max, lib };
 
-/// What no transaction can undo.
+/// Operations that no transaction can undo.
 struct Unsafe {
   template <class T>
   static T load(const T& word) {
