@@ -25,13 +25,18 @@ OPENING = re.compile(r"(What|Who|Whom|Whose|Whoever|Of|Where|It|That|They|Those|
                      r"|Somebody|Some)\b")
 PEOPLE = re.compile(r"\b(nobody|whoever|somebody|anybody)\b", re.IGNORECASE)
 OWN_LINE = re.compile(r"\s*///?<?\s?(.*)$")
+LICENCE = re.compile(r"\s*// SPDX-")
+BLOCK = re.compile(r"(?<!\S)/\*\*? (.*?)\*/", re.DOTALL)
 BEHIND_CODE = re.compile(r"\s///?<?\s(.*)$")
 
 
 def comments(text: str) -> Iterator[tuple[int, str]]:
     """The comments of a file, each with the number of its first line: lines of their own in a row are one."""
     start, lines = 0, []
+    text = BLOCK.sub(lambda block: "// " + block[1].replace("\n", "\n//"), text)
     for number, line in enumerate([*text.split("\n"), ""], 1):
+        if LICENCE.match(line):  # may stand before the first comment or at its end
+            continue
         if own := OWN_LINE.match(line):
             start = start if lines else number
             lines.append(own[1])
@@ -44,9 +49,10 @@ def comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def found_in_code(text: str) -> Iterator[tuple[str, int, str]]:
+    first = 2 if LICENCE.match(text) else 1
     for number, comment in comments(text):
         if OPENING.match(comment):
-            yield "first" if number == 1 else "opening", number, comment
+            yield "first" if number == first else "opening", number, comment
         if PEOPLE.search(comment):
             yield "people", number, comment
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One pass over the lines.
+// Reader of coordinates, in one pass over the lines.
 #include "apps/astar/coordinates.hpp"
 
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One function a format; each checks every line it accepts.
+// Readers of graphs: a function for each format, which checks every line it accepts.
 #include "apps/common/graph_reader.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One pass over the lines; nets get their number where they are first named.
+// Reader of circuits, in one pass over the lines; nets get their number where they are first named.
 #include "apps/des/bench_reader.hpp"
 
 #include <algorithm>

@@ -120,6 +120,11 @@ def test_comments_that_open_with_a_pronoun_or_speak_of_people_are_found(english:
     assert found("// A list.", "// What continues it is no opening.", "int It;  // Whatever, Ofen") == []
     assert found("// The queue serves", "// nobody.", "f();  // For Anybody's use") == [("people", 1), ("people", 3)]
     assert found("// Nobody.") == [("first", 1), ("people", 1)]
+    assert found("int a;", "/** What it is. */", "int b; /* Of a,", "   for nobody. */") == [
+        ("opening", 2), ("opening", 3), ("people", 4)]  # fmt: skip
+    licence = "// SPDX-License-Identifier: MIT"
+    assert found(licence, "// What it is.") == [("first", 2)]
+    assert found("// A list, which", licence, "// What is behind the licence goes on.") == []
     assert found('print("// What nobody reads");', "int nobody = whoever(of);") == []
     assert list(english.found_in_page("What it is.\nIt waits\n  for nobody.")) == [("people", 3, "for nobody.")]
 

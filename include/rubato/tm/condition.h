@@ -22,7 +22,7 @@ struct tm_condition {
    it is notified. It has to look again at what it waits for: another may have come first. No notification
    after the commit is lost, and none wakes a thread that was not waiting. */
 RUBATO_TM_SAFE void tm_condition_wait(struct tm_condition* c);
-/** Who is woken is chosen in the transaction, and woken after its commit. */
+/** Wakes one waiter or all: they are chosen in the transaction, and woken after its commit. */
 /**@{*/
 RUBATO_TM_SAFE void tm_condition_notify_one(struct tm_condition* c);
 RUBATO_TM_SAFE void tm_condition_notify_all(struct tm_condition* c);

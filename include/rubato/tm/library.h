@@ -70,8 +70,8 @@ RUBATO_TM_SAFE int tm_vsnprintf(char* to, size_t n, const char* format, va_list 
     __attribute__((format(printf, 3, 0)));
 /**@}*/
 
-/** What leaves the program: formatted or copied where it is called, done after the outermost commit, in this
-   order within a thread. The answers are those of success. */
+/** Output of the program: formatted or copied at the call, done after the outermost commit, in this order
+   within a thread. The answers are those of success. */
 /**@{*/
 RUBATO_TM_SAFE int tm_fprintf(FILE* to, const char* format, ...) __attribute__((format(printf, 2, 3)));
 RUBATO_TM_SAFE void tm_perror(const char* s);
