@@ -27,7 +27,7 @@ extern "C" {
 namespace rubato::tm {
 namespace {
 
-const char kNothrow = 0;  // std::nothrow, whose address nobody looks at
+const char kNothrow = 0;  // stands for std::nothrow; no callee reads its address
 
 template <class F>
 F require(F function, const char* name) {

@@ -1,4 +1,4 @@
-// One load, store or log barrier of any type, by the table of the thread's algorithm.
+// A load, store or log barrier of any type, by the table of the thread's algorithm.
 // SPDX-License-Identifier: MIT
 #pragma once
 

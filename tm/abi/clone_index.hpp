@@ -7,7 +7,7 @@
 
 namespace rubato::tm {
 
-/// One entry of an object's clone table, as GCC lays it out.
+/// An entry of an object's clone table, as GCC lays it out.
 struct Clone {
   const void* function;
   void* clone;

@@ -18,7 +18,7 @@ Thread& inside(const char* what) {
   return *thread;
 }
 
-/// Ids by blocks a thread would be cheaper, but nobody asks often.
+/// Ids by blocks a thread would be cheaper, but programs seldom ask.
 std::atomic<std::uint64_t> next_id{kNoTransactionId + 1};
 
 }  // namespace
@@ -58,7 +58,7 @@ RUBATO_TM_EXPORT void _ITM_addUserUndoAction(void (*function)(void*), void* argu
 
 RUBATO_TM_EXPORT void _ITM_dropReferences(void* pointer, std::size_t bytes) {
   Thread& thread = inside("_ITM_dropReferences");
-  // What is not written yet cannot stay written in a rollback: the serial attempt writes in place.
+  // A store that is still buffered cannot survive a rollback: the serial attempt writes in place.
   if (thread.mode == rubato::tm::Mode::concurrent && thread.algorithm->keeps_stores())
     restart(thread, rubato::tm::Cause::mode_change);
   if (thread.barriers != &rubato::tm::kPlainBarriers) thread.undo.drop(pointer, bytes);

@@ -145,7 +145,7 @@ struct BufferedAccess {
   }
 };
 
-/// What both take back: down to the savepoint, or everything.
+/// Takes back memory and the write set: down to the savepoint, or everything.
 inline void roll_back_stores(Thread& thread, const Savepoint* savepoint) {
   restore_memory(thread, savepoint);
   if (savepoint == nullptr) {

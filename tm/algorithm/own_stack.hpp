@@ -1,6 +1,6 @@
-// Which part of the thread's own stack a transaction may write plainly or in place (rule T26). Invariant: no
-// other thread sees a frame below the outermost checkpoint before the transaction has committed. Frames above
-// it may be shared, and are locked as other memory is.
+// The part of the thread's own stack that a transaction may write plainly or in place (rule T26). Invariant:
+// no other thread sees a frame below the outermost checkpoint before the transaction has committed. Frames
+// above it may be shared, and are locked as other memory is.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -21,7 +21,8 @@ inline void wait_for_all_before(Thread& thread, std::uint64_t time) {
     thread.limbo.release();
 }
 
-/// Of a transaction that promised to make nothing private: its frees wait for the others, it does not.
+/// End of a transaction that promised to make nothing private: its frees wait for the other transactions, the
+/// thread does not.
 [[gnu::noinline]] inline void leave_to_limbo(Thread& thread, std::uint64_t time) {
   if (!thread.limbo.empty() && !thread.limbo.is_of(thread.algorithm, thread.era)) thread.limbo.release();
   if (has_fault(Fault::frees_past_limbo)) return;

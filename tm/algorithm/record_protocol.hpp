@@ -1,4 +1,4 @@
-// What algorithms on ownership records have in common (rules T41, T42): the snapshot, loads between two looks
+// Common code of the algorithms on ownership records (rules T41, T42): the snapshot, loads between two looks
 // at the record, the validation of reads, locking. Invariant: all loads so far were valid together at
 // `snapshot`; a newer version moves the snapshot forward if they still are (opacity, T39).
 // SPDX-License-Identifier: MIT
@@ -23,7 +23,8 @@ inline bool are_reads_valid(Thread& thread) {
   for (const ReadRecord& read : thread.reads) {
     const std::uint64_t word = read.record->load(std::memory_order_acquire);
     if (word == own) continue;
-    // Another incarnation: somebody wrote there and undid it; what this thread read is there again.
+    // Another incarnation: a thread wrote there and undid it, so the value that this thread read is there
+    // again.
     if (RecordWord::is_locked(word) || RecordWord::time(word) != RecordWord::time(read.seen)) return false;
   }
   return true;
@@ -150,10 +151,10 @@ inline void unlock_undone(Thread& thread) {
 
 inline void forget_locks() { records.forget_locks(clock_of_commits.now.load(std::memory_order_relaxed)); }
 
-/// Of a transaction that has locked nothing.
+/// Commits a transaction that has locked nothing.
 inline void commit_read_only(Thread& thread) {
-  // It has seen what an update made private, perhaps: it waits for who may still touch that, unless all is
-  // over (T37).
+  // The transaction may have seen memory that an update made private. It waits for transactions that may
+  // still touch that, unless all of them have ended (T37).
   thread.commit_time = 0;
   thread.was_read_only = true;
   if (thread.snapshot <= clock_of_commits.quiesced.load(std::memory_order_relaxed)) return;

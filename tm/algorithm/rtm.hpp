@@ -1,4 +1,4 @@
-// Where hardware transactions and the software ones beside them meet (rule T45).
+// Common ground of hardware transactions and the software ones beside them (rule T45).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -11,7 +11,7 @@ struct Thread;
 
 /// At the process's first transaction, if no algorithm is asked for.
 void start_adapting();
-/// Of a thread that registers.
+/// For a thread that registers.
 void adapt_thread(Thread& thread);
 /// In a thread that is outside of transactions: closes the window if it is over.
 void adapt(Thread& thread);

@@ -28,7 +28,7 @@ AlgorithmId Chooser::next(const Window& window) {
     case State::alone:
       // A program that is over soon would not get back what trying costs.
       if (rate_ == 0) next_round_ = time_ + kFirstPause;
-      // What suited several threads is likely to suit them again.
+      // The algorithm that suited several threads before is likely to suit them again.
       state_ = State::settled;
       strange_ = 0;
       return now_ = best_;

@@ -1,8 +1,8 @@
-// Which algorithm suits the program now: a pure function of windows of time in which commits were counted
-// (rule T50). With one thread at work it is the serial one, and nothing is tried. With more it is hardware
-// where there is some, until each candidate has run for a window; the best stays, until its rate changes for
-// good or a while has passed. A challenger has to win by 5 % and twice, since on a busy machine one window
-// says little, and by more where a window has few commits.
+// Choice of the algorithm that suits the program now: a pure function of windows of time in which commits
+// were counted (rule T50). With one thread at work it is the serial one, and nothing is tried. With more
+// threads it is hardware, if there is some, until each candidate has run for a window. The best stays, until
+// its rate changes for good or a while has passed. A challenger has to win by 5 % and twice, since on a busy
+// machine one window says little. It has to win by more if a window has few commits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace rubato::tm {
 
-/// What happened between two moments.
+/// Counts between two moments.
 struct Window {
   std::uint64_t nanoseconds, commits;
   unsigned threads;  ///< at work
@@ -59,7 +59,7 @@ class Chooser {
   static constexpr std::uint8_t kLossesToSitOut = 2;
 
   static constexpr std::uint32_t bit(AlgorithmId id) { return 1u << static_cast<unsigned>(id); }
-  /// What several threads run before anything was tried.
+  /// The algorithm that several threads run before any other was tried.
   static constexpr AlgorithmId first_of(std::uint32_t candidates) {
     return (candidates & bit(AlgorithmId::rtm)) != 0 ? AlgorithmId::rtm : AlgorithmId::serial;
   }

@@ -1,9 +1,8 @@
 // Hardware transactions beside software ones that validate by value (rule T45). A hardware transaction is not
-// inside the gate. It reads, and so watches, the regime and the sequence of the software writers: whoever
-// closes the gate or writes back aborts it. If there are software transactions it moves the sequence in its
-// own commit, so that they look at their reads again.
-// Invariant: what a hardware transaction stored and, if a software transaction is under way, the move of the
-// sequence become visible at one moment.
+// inside the gate. It reads, and so watches, the regime and the sequence of the software writers: closing the
+// gate, or a write-back, aborts it. If there are software transactions it moves the sequence in its own
+// commit, so that they look at their reads again. Invariant: the stores of a hardware transaction and, if a
+// software transaction is under way, the move of the sequence become visible at one moment.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,8 +28,8 @@ class Hybrid {
     sequence_.wait_until_free();
     return true;
   }
-  /// Inside one, last of all. @returns the time of its commit, or 0 where no software transaction is under
-  /// way that might have read what it wrote: whoever begins from now on aborts it.
+  /// Inside one, last of all. @returns the time of its commit, or 0 if no software transaction is under way
+  /// that might have read its stores: a software transaction that begins from now on aborts it.
   [[gnu::always_inline]] std::uint64_t pass() {
     if (__builtin_expect(!has_software(), true) || has_fault(Fault::hardware_unseen)) return 0;
     return sequence_.pass();

@@ -30,7 +30,7 @@ const char* why_absent(CpuidLeaf7 words) {
   return "none of 64 hardware transactions committed";
 }
 
-/// Of this processor.
+/// The reason for which this processor has no usable hardware transactions, or null.
 const char* why_absent();
 
 }  // namespace rubato::tm

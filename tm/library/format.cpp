@@ -174,7 +174,7 @@ class Formatter {
     _ITM_memcpyRnWt(to, &size_, bytes);  // little-endian
   }
 
-  /// One directive by libc, with the length that the value has.
+  /// Formats a directive by libc, with the length that the value has.
   template <class... Value>
   void emit(const Directive& d, const char* length, Value... value) {
     char spec[64];

@@ -1,5 +1,5 @@
-// What only librubato_itm has, found when the program starts (rule T38). A reference would do so too, if it
-// is weak, but it names the version of the library's symbols, and then the program does not start on GCC's
+// Functions that only librubato_itm has, looked up when the program starts (rule T38). A weak reference would
+// do so too. But it names the version of the library's symbols, and then the program does not start on GCC's
 // libitm.
 // SPDX-License-Identifier: MIT
 #pragma once

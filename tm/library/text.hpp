@@ -13,7 +13,7 @@ namespace rubato::tm::library {
 
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
 
-/// One byte after the other, a barrier for eight.
+/// The bytes at an address, one after the other, with a barrier for eight.
 class Bytes {
  public:
   explicit Bytes(const void* p) : at_(reinterpret_cast<std::uintptr_t>(p)), word_(load()) {}
@@ -35,7 +35,7 @@ class Bytes {
   bool is_fresh_ = true;
 };
 
-/// Of a string, or `most`.
+/// The length of a string, or `most`.
 inline std::size_t length_of(const char* s, std::size_t most = kUnbounded) {
   if (most == 0) return 0;
   Bytes bytes(s);

@@ -21,7 +21,8 @@ bool is_declared_serial(const Thread& thread) {
 }
 
 void run_serially(Thread& thread) {
-  // Where aborts are excluded nothing needs to be kept; with ITM_DEFAULT_METHOD=serial it is all the same.
+  // If aborts are excluded no old values need to be kept; with ITM_DEFAULT_METHOD=serial that makes no
+  // difference.
   const bool can_abort =
       (thread.properties & Property::kNoAbort) == 0 || (options.undo_always && !thread.starts_serial());
   thread.algorithm = &kSerial;
@@ -35,7 +36,7 @@ void run_serially(Thread& thread) {
   }
 }
 
-/// Nobody else is inside afterwards, although the regime may be concurrent.
+/// No other thread is inside afterwards, although the regime may be concurrent.
 void exclude_others(Thread& thread) {
   timed(thread, Profile::Wait::gate, [&thread] {
     shared.gate.lock();
@@ -175,7 +176,7 @@ void start_in_software(Thread& thread) {
   thread.algorithm->begin(thread);
 }
 
-/// What hardware has given up, or is not trusted with.
+/// Starts a transaction that hardware has given up, or is not trusted with.
 void start_without_hardware(Thread& thread) {
   const bool is_alone = registered_threads.load(std::memory_order_relaxed) <= kFewThreads &&
                         Regime::tries_hardware(shared.gate.regime()) && !Hardware::prefers_software();
@@ -223,7 +224,7 @@ std::uint32_t answer_to_begin(const Thread& thread) {
   return answer_to_begin(thread);
 }
 
-/// Of one that was tried in hardware once.
+/// Starts a transaction that was tried in hardware once.
 [[gnu::noinline]] std::uint32_t begin_after_abort(std::uint32_t properties, Thread& thread, unsigned status) {
   thread.hardware.look_up(thread.checkpoints[0].return_to);
   if (retry_in_hardware<Hardware>(hybrid, thread.hardware, thread.hardware_aborts, pause_after_conflict,

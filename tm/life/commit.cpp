@@ -108,7 +108,8 @@ void commit_in_hardware(Thread& thread) {
       thread.next_checkpoint = thread.checkpoints + thread.savepoints.size() + 1;
       if (thread.mode == Mode::concurrent) thread.algorithm->close_savepoint(thread, mark);
       if (thread.mode == Mode::irrevocable) {
-        // What it wrote is part of an irrevocable transaction now, unless another savepoint is open.
+        // The nested transaction's writes are part of an irrevocable transaction now, unless another
+        // savepoint is open.
         choose_irrevocable_barriers(thread);
         if (thread.barriers == &kPlainBarriers) thread.undo.clear();
       }
@@ -136,7 +137,7 @@ void commit_in_hardware(Thread& thread) {
     thread.holds_hourglass = false;
     shared.gate.release();
   }
-  // 3. Nobody is left who may touch what became private.
+  // 3. After this no other transaction can touch memory that became private.
   if (is_concurrent) thread.algorithm->quiesce(thread);
   // 4. Before actions, which may run transactions of their own.
   if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))

@@ -29,7 +29,7 @@ pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t exit_key;
 bool is_set_up = false;
 
-/// Of a thread that ends.
+/// Releases the limbo of a thread that ends.
 void release_limbo(Thread& thread) {
   const Algorithm* const now = thread.algorithms[Regime::algorithm(shared.gate.regime())];
   if (thread.limbo.is_of(now, shared.era.load(std::memory_order_seq_cst)))

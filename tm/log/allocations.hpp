@@ -73,7 +73,7 @@ class Allocations {
   void destroy() { entries_.release(); }
 
  private:
-  /// What `operator delete` without a size counts as: only the program's own knows.
+  /// The size assumed for an `operator delete` without a size: only the program's own operator knows it.
   static constexpr std::size_t kUnknownBytes = 256;
   struct Entry {
     void* pointer;

@@ -32,7 +32,7 @@ class Buffer {
   }
   void push(T value) { *extend(1) = value; }
   bool has_room() const { return size_ < capacity_; }
-  /// Where has_room() has said so.
+  /// Precondition: has_room().
   void push_in_room(T value) { data_[size_++] = value; }
   /// Room for `n` more, without an end of the transaction where there is no memory.
   bool try_reserve(std::size_t n) { return capacity_ - size_ >= n || try_grow(n); }

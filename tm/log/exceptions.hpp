@@ -13,7 +13,7 @@ namespace rubato::tm {
 
 class Exceptions {
  public:
-  /// What a savepoint keeps.
+  /// The state of exceptions that a savepoint keeps.
   struct Mark {
     std::size_t objects = 0;
     std::uint32_t caught = 0;

@@ -27,7 +27,7 @@ class UndoLog {
     entry[data + 1] = reinterpret_cast<std::uintptr_t>(address);
   }
 
-  /// What was written to this range so far stays written (_ITM_dropReferences).
+  /// Writes to this range so far stay in a rollback (_ITM_dropReferences).
   void drop(const void* address, std::size_t bytes) {
     const auto first = reinterpret_cast<std::uintptr_t>(address);
     drops_.push({{first, first + bytes}, words_.size()});

@@ -33,7 +33,7 @@ class WriteSet {
   /// For savepoints: what was written later is what roll_back_to() takes back.
   std::size_t mark() const { return older_.size(); }
 
-  /// What was written of the `bytes` (1 to 8) at `address`.
+  /// The written part of the `bytes` (1 to 8) at `address`.
   Part part(std::uintptr_t address, unsigned bytes) {
     const unsigned shift = 8 * static_cast<unsigned>(address % 8);
     Part found;

@@ -6,8 +6,7 @@ namespace rubato::tm {
 namespace {
 
 constexpr std::uint32_t kMostDoublings = 16;
-constexpr std::uint64_t kPausesBeforeYield =
-    200;  // about 10 us: longer than that the core is somebody else's
+constexpr std::uint64_t kPausesBeforeYield = 200;  // about 10 us: after longer waits the core is given up
 
 void after_abort(Thread& thread, std::uint32_t) {
   thread.random = thread.random * 6364136223846793005u + 1442695040888963407u;

@@ -33,7 +33,7 @@ struct Header {
   Module module[kModules];
 };
 
-/// What happened to the transactions of one place.
+/// Counts of the transactions that begin at one place.
 struct Site {
   Word key, place, committed, read_only, cancelled;
   Word aborted[kCauses];                ///< by Cause; nested ones are parts of attempts
@@ -61,7 +61,7 @@ struct Stack {
   Word frames[kFrames];
 };
 
-/// Where and by what transactions were aborted.
+/// The place and cause of aborted transactions.
 struct Conflict {
   Word key, cause, site, other_site, address, count;
   Word frames[kAccessFrames];  ///< from the access outwards; 0 behind the last

@@ -1,5 +1,5 @@
-// What a thread notes about its transactions. Off, a thread has no Profile, and nothing on the way of a
-// transaction asks for one: begin looks at bits that it looks at anyway, and commit at a mask by which it
+// A thread's notes about its transactions. While profiling is off a thread has no Profile, and no step of a
+// transaction tests for one. Begin looks at bits that it needs anyway. Commit looks at a mask by which it
 // does its upkeep now and then, with a profile each time (rule T60).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -24,7 +24,7 @@ class Profile {
   void cancel_nested() { ++site_->aborted[static_cast<int>(Cause::nested)]; }
   /// The attempt becomes serial at the place from which this is called. `subject`: a function without clone.
   void serialize(Serialization why, const void* subject);
-  /// What a thread waits for: to be let in, for a holder of the hourglass, after a commit for older
+  /// The reasons of a thread's waits: to be let in, for a holder of the hourglass, after a commit for older
   /// transactions, or because its manager says so.
   enum class Wait : std::uint8_t { gate, hourglass, quiescence, manager };
   void wait(Wait why, std::uint64_t ticks) { site_->ticks_waited[static_cast<int>(why)] += ticks; }

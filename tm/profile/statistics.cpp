@@ -25,7 +25,7 @@ std::uint64_t serialized(const Thread& thread, Serialization why) {
   return thread.serialized[static_cast<int>(why)].load(std::memory_order_relaxed);
 }
 
-/// What hardware transactions were aborted by, if there were any.
+/// The causes of hardware aborts, if there were any.
 std::size_t describe_hardware(char* text, std::size_t room) {
   std::uint64_t aborts[kHardwareAborts] = {}, all = 0, without = 0;
   for_each_thread([&](const Thread& thread) {

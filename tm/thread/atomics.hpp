@@ -13,7 +13,7 @@ namespace rubato::tm {
 struct Atomics : runtime::HeaderAtomics {
   /// How often a waiter looks at a word before it yields: about a microsecond (rule T35).
   static constexpr int kSpins = 20;
-  /// Where the other is known to run: the transaction and a page fault.
+  /// The same if the other thread is known to run: the length of a transaction and a page fault.
   static constexpr int kLongSpins = 100;
   static constexpr int kYields = 64;
 

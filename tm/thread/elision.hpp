@@ -53,9 +53,9 @@ class HardwareTries {
   unsigned conflicts_ = 0, locked_ = 0;
 };
 
-/// Which of a thread's transactions hardware does not bear, by the place where they begin: after k failures
-/// in a row the next 2^k - 1 of that place run in software at once; a first one that may be a page fault is
-/// forgiven.
+/// The transactions of a thread that hardware cannot complete, by the place where they begin. After k
+/// failures in a row the next 2^k - 1 of that place run in software at once. A first failure that may be a
+/// page fault is forgiven.
 class HardwareHistory {
  public:
   /// No place has failed since it last committed: none needs to be looked up.
@@ -96,8 +96,8 @@ class HardwareHistory {
   Place* current_ = places_;
 };
 
-/// One attempt. @returns kStarted inside of it, else why it was aborted. Class Others: lets_in() and waits()
-/// as Hybrid has them.
+/// An attempt in hardware. @returns kStarted inside of it, else why it was aborted. Class Others: lets_in()
+/// and waits() as Hybrid has them.
 template <class Hardware, class Others>
 [[gnu::always_inline]] inline unsigned attempt_in_hardware(Others& others) {
   const unsigned status = Hardware::begin();

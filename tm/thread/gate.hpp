@@ -1,4 +1,4 @@
-// Who may be inside a transaction. There is no global lock on the way of transactions that never serialize:
+// The gate in front of transactions. There is no global lock on the way of transactions that never serialize:
 // each marks its own line and looks at one read-mostly word, `regime`. A serial transaction takes the serial
 // lock, closes the gate and waits until all other lines are even (rules T3, T33). Invariant: while the gate
 // is closed and the closer's wait is over, no other slot is odd, or its owner steps back before it touches
@@ -27,7 +27,7 @@ struct Regime {
   static constexpr std::uint32_t kSerial = 0, kHardware = 4;
   /// Its transactions do not pass the gate, but take the serial lock.
   static constexpr bool takes_lock(std::uint32_t word) { return algorithm(word) == kSerial; }
-  /// They run in hardware where they can, outside of the gate.
+  /// Whether transactions run in hardware if they can, outside of the gate.
   static constexpr bool tries_hardware(std::uint32_t word) { return algorithm(word) == kHardware; }
 };
 
@@ -38,7 +38,7 @@ class Gate {
 
   std::uint32_t regime() const { return regime_.load(std::memory_order_acquire); }
 
-  /// What keeps a thread out: a closed gate, and a held one unless it holds it itself.
+  /// The bits that keep a thread out: a closed gate, and a held one unless the thread holds it itself.
   static constexpr std::uint32_t kept_out_by(std::uint32_t regime, bool is_holder) {
     return regime & (is_holder ? Regime::kClosed : Regime::kClosed | Regime::kHeld);
   }
@@ -128,7 +128,7 @@ class Gate {
   }
 
   /// For a transaction in hardware, which is not inside: the gate keeps no new one out, and the algorithm
-  /// that runs is still the one with hardware. Whoever closes it writes the word that this reads.
+  /// that runs is still the one with hardware. Closing the gate writes the word that this reads.
   [[gnu::always_inline]] bool lets_hardware_in() const {
     const std::uint32_t now = regime();
     return Regime::tries_hardware(now) && kept_out_by(now, false) == 0;
@@ -154,7 +154,8 @@ class Gate {
     wake_waiters<A>(line.slot, line.waited);
   }
 
-  /// The transaction's reads are valid at `snapshot`: nobody has to wait any longer for what it read before.
+  /// The transaction's reads are valid at `snapshot`: updates with older times need not wait for it any
+  /// longer.
   void extend(Line<A>& line, std::uint64_t snapshot) {
     line.snapshot.store(snapshot, std::memory_order_release);
     line.slot.store(line.slot.load(std::memory_order_relaxed) + 2, std::memory_order_release);
@@ -165,7 +166,7 @@ class Gate {
   bool try_lock() { return serial_.try_lock(); }
   void unlock() { serial_.unlock(); }
 
-  /// With the serial lock: nobody else is inside on return. `own` is not waited for.
+  /// With the serial lock: no other thread is inside on return. `own` is not waited for.
   void close(const Line<A>* own) {
     regime_.fetch_or(Regime::kClosed, std::memory_order_seq_cst);
     if (has_fault(Fault::irrevocable_not_alone)) return;
@@ -277,8 +278,8 @@ class Gate {
 };
 
 /// After an update that committed at `time`, with the own slot even: waits until every transaction with an
-/// older snapshot has ended or moved on, so that memory which this update made private is touched by nobody
-/// else (rule T36). Each wait is done by around(wait).
+/// older snapshot has ended or moved on, so that no other transaction touches memory which this update made
+/// private (rule T36). Each wait is done by around(wait).
 template <class A, class Around>
 void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time, Around around) {
   if (has_fault(Fault::quiescence_skipped)) return;

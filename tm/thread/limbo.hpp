@@ -20,7 +20,8 @@ class Limbo {
   bool is_full() const { return bytes_ >= kMostBytes; }
   /// Until no transaction has a snapshot that is older, by the time of that algorithm.
   std::uint64_t time() const { return time_; }
-  /// Another algorithm or another era began when nobody was inside: then all is over.
+  /// Another algorithm or another era began while no thread was inside, so all older transactions had ended
+  /// then.
   bool is_of(const Algorithm* algorithm, std::uint64_t era) const {
     return algorithm_ == algorithm && era_ == era;
   }

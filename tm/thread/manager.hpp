@@ -1,4 +1,4 @@
-// What a thread does after it lost a conflict (rule T47). A new manager is a file, and one line in
+// The policy of a thread after it lost a conflict (rule T47). A new manager is a file, and one line in
 // managers.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -37,7 +37,7 @@ struct RecordWord {
 
 class Records {
  public:
-  /// What RUBATO_ITM_ORECS and RUBATO_ITM_STRIPE may be; powers of two.
+  /// The ranges of RUBATO_ITM_ORECS and RUBATO_ITM_STRIPE; powers of two.
   static constexpr std::size_t kFewest = 1u << 10, kDefault = 1u << 16, kMost = 1u << 22;
   static constexpr std::size_t kSmallestStripe = 16, kDefaultStripe = 32, kLargestStripe = 256;
 
@@ -48,13 +48,13 @@ class Records {
   bool make();
   /// In the child of a fork: those that hold them are gone. Frees the locked ones, with the time `now`.
   void forget_locks(std::uint64_t now);
-  /// With nobody inside: all versions are older than any time.
+  /// While no thread is inside: all versions are older than any time.
   void reset();
 
   Record& of(std::uintptr_t address) const {
     return table_[((address & stripe_mask_) * kMultiplier >> kShift) & index_mask_];
   }
-  /// Of at most 8 bytes. Those that are aligned are: no stripe is smaller.
+  /// Precondition: at most 8 bytes. Aligned accesses are in one stripe, for no stripe is smaller.
   [[gnu::always_inline]] bool is_in_one_stripe(std::uintptr_t address, std::size_t bytes) const {
     return __builtin_expect((address & (bytes - 1)) == 0, true) || left_in_stripe(address) >= bytes;
   }

@@ -7,7 +7,7 @@
 
 namespace rubato::tm {
 
-/// What begin() returns after an abort.
+/// The result of begin() after an abort.
 struct RtmStatus {
   static constexpr unsigned kStarted = ~0u;
   static constexpr unsigned kExplicit = 1, kConflict = 4, kCapacity = 8;

@@ -57,7 +57,7 @@ enum class Serialization : std::uint8_t {
 };
 constexpr std::size_t kSerializations = 4;  ///< that are counted without a profile
 
-/// What begin has to do besides, in bits.
+/// Additional work of begin, in bits.
 struct Start {
   static constexpr std::uint8_t kSerial = 1, kProfiled = 2,
                                 kKeepsUndo = 4;  ///< also where nothing can abort (Options::undo_always)
@@ -101,7 +101,7 @@ struct Thread {
   // -- up to here the layout is known to assembly
   Line<Atomics> line;
 
-  // What short transactions write, in one cache line.
+  // Members that short transactions write, in one cache line.
   std::uint32_t nesting = 0;  ///< open transactions, flat ones included
   std::uint32_t properties = 0;
   std::uint64_t id = 0;
@@ -130,7 +130,7 @@ struct Thread {
   std::uintptr_t stack_end = 0;   ///< of the stack that the transaction began on, for lazy and norec
   bool has_locked_stack = false;  ///< lazy, norec: it has written its own stack in place, under a lock
   bool holds_sequence = false;    ///< norec's lock for that: others that are inside may wait for it
-  std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: nobody
+  std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: no others
   std::uint64_t era = 0;          ///< of commit_time, where it is needed after the commit
   bool was_read_only = false;
   /// The transaction, by its number in `committed`, that makes nothing private (T38).
@@ -166,21 +166,21 @@ struct Thread {
   bool has_open_savepoint() const { return savepoints.size() != 0; }
 };
 
-/// One more, in a counter that one thread writes.
+/// Adds one to a counter that a single thread writes.
 inline void add_one(std::atomic<std::uint64_t>& counter) {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct Shared {
   Lines<Atomics> lines;
   Gate<Atomics> gate{lines};
   Watches<Atomics> watches;
-  /// Of commit times by records (rule T46): changes while nobody is inside.
+  /// The era of commit times by records (rule T46): changes while no thread is inside.
   std::atomic<std::uint64_t> era{0};
 };
 extern Shared shared;
-/// That have run a transaction and have not ended.
+/// The number of threads that have run a transaction and have not ended.
 extern std::atomic<std::uint32_t> registered_threads;
 
 /// Calls f(thread) for every descriptor, those of ended threads included. Without a lock.

@@ -9,12 +9,12 @@
 
 namespace rubato::tm {
 
-/// What the compiler says about a transaction (rule T13).
+/// The compiler's statements about a transaction (rule T13).
 struct Property {
   static constexpr std::uint32_t kInstrumented = 0x1, kUninstrumented = 0x2, kNoAbort = 0x8,
                                  kGoesIrrevocable = 0x40, kUndoLogCode = 0x400;
 };
-/// What begin answers.
+/// The answer of begin.
 struct Answer {
   static constexpr std::uint32_t kRunInstrumented = 1, kRunUninstrumented = 2, kSaveLive = 4,
                                  kRestoreLive = 8, kCancelled = 16;
@@ -26,7 +26,7 @@ struct AbortReason {
 
 /// Starts an attempt of the outermost transaction: enters the gate or takes the serial lock.
 void start_attempt(Thread& thread);
-/// Which code runs, without the bits of a restart.
+/// The code that runs, without the bits of a restart.
 std::uint32_t choose_path(const Thread& thread, std::uint32_t properties);
 /// The barriers of irrevocable code: with an undo log where a nested transaction can be cancelled.
 void choose_irrevocable_barriers(Thread& thread);

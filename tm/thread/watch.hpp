@@ -29,7 +29,7 @@ class Signature {
   std::uint64_t words_[kWords]{};
 };
 
-/// Of one thread.
+/// The watch of one thread.
 template <class A>
 struct alignas(64) Watch {
   template <class T>
