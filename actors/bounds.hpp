@@ -11,24 +11,25 @@
 
 namespace rubato::inline v0::engine {
 
-/// Of a cell with a bound. It stays the cell's for good, so that senders may look at it whenever.
+/// The bound of a cell that has one. It stays the cell's for good, so that senders may read it at any time.
 struct Bounded : Muting<Threads> {
   std::atomic<WhenFull> when_full{WhenFull::mute};
 };
 inline Bounded* bounded_of(Cell& cell) {
   return reinterpret_cast<Bounded*>(cell.synchronization.load(std::memory_order_acquire));
 }
-/// Of a new actor.
+/// Sets the bound of a new actor.
 void set_bound(Cell& cell, const Bound& bound);
 
 /// Whether a message finds a place in this living actor's mailbox, which then is counted.
 enum class Place : std::uint8_t { not_counted, taken, full };
-/// Of what waits for none. Not counted by mailboxes without a bound, and by those that drop the oldest.
+/// For a message whose sender never waits. Not counted by mailboxes without a bound, and by those that drop
+/// the oldest.
 Place take_place(Cell& receiver);
 /// The same of a thread outside, which mailboxes that refuse have not wait either.
 Place take_place_or_wait(Cell& receiver);
 void give_back(Cell& receiver);
-/// What the list of muted senders has in the place of an actor for a thread outside.
+/// The mark of a thread outside, in place of an actor, in the list of muted senders.
 inline constexpr std::uint64_t kIsThread = 1;
 /// The engine's: a thread outside that waits goes on.
 void resume_thread(std::uint64_t waiter);

@@ -108,8 +108,8 @@ void add_child(Cell& parent, std::uint64_t child) {
     children = ::new (new_block<64>()) Children;
     parent.children() = reinterpret_cast<std::uint64_t>(children);
   }
-  // Who spawns again and again does not keep those that have stopped, and a look at all costs a few for each
-  // of them.
+  // A parent that spawns again and again does not keep its stopped children. The sweep is amortized: it costs
+  // a few steps for each of them.
   if (children->listed >= Children::kMost && children->used == Block::kMost &&
       2 * children->living() < children->listed)
     drop_stopped(*children);
@@ -120,7 +120,7 @@ void add_child(Cell& parent, std::uint64_t child) {
 void child_ended(const Cell& child) {
   if (child.parent == 0) return;
   const std::uint64_t parent = child.parent & ~Cell::kUnsupervised;
-  // One step: a parent that begins to wait sees this child in the count, or is told.
+  // A single step: a parent that begins to wait either sees this child in the count, or gets a message.
   const std::uint32_t before = children_of(*cell_of(parent))->ended.fetch_add(1, std::memory_order_acq_rel);
   if ((before & Children::kParentWaits) != 0) tell_parent(parent);
 }

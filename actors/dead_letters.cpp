@@ -89,7 +89,7 @@ std::uint64_t dead_letters_by(DeadLetter::Cause cause) {
 }
 
 void dead_letter(std::uint64_t to, MessageNode* node, DeadLetter::Cause cause) {
-  // What the runtime sent itself is no message of the program, unless it stands for one of a timer.
+  // Messages of the runtime itself are none of the program's, unless one stands for a timer's message.
   const MessageType& type = *node->type;
   if (type.run == nullptr || (type.withdraw != nullptr && type.withdraw(node))) {
     Listeners& l = listeners();

@@ -17,7 +17,7 @@
 namespace rubato::inline v0::engine {
 namespace {
 
-/// What name_handled() has said, until it is used.
+/// The name that name_handled() has stored, until it is used.
 thread_local std::string noted;
 std::string take_noted(const std::type_info& message) {
   std::string name = std::exchange(noted, std::string());
@@ -28,7 +28,7 @@ std::string take_noted(const std::type_info& message) {
   try {
     throw;
   } catch (const TaskError& e) {
-    if (!e.function().empty()) throw;  // it names somebody
+    if (!e.function().empty()) throw;  // it names an actor already
     std::throw_with_nested(TaskError(who + ": " + e.what(), who, std::nullopt));
   } catch (const std::exception& e) {
     std::throw_with_nested(TaskError(who + " ended with an exception: " + e.what(), who, std::nullopt));
@@ -92,7 +92,7 @@ struct RestartLater final : TimerCall {
   std::string who;
 };
 
-/// Of a child that waits for the decision, in a turn of its parent.
+/// A child that waits for the decision, in a turn of its parent.
 struct ChildFailed {
   static constexpr bool while_stopping = true;
   std::uint64_t child;
@@ -109,7 +109,7 @@ struct ChildFailed {
     }
   }
 
-  /// The parent has stopped: nobody decides.
+  /// The parent has stopped: no actor decides.
   void fail(AskError) {
     Cell& cell = *cell_of(child);
     engine::create<TaskType::nonspec>(

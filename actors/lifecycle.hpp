@@ -1,4 +1,4 @@
-// One message in its receiver's turn, and the end of an actor: what is the same on every engine.
+// Engine-independent parts of a message in its receiver's turn, and of the end of an actor.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace rubato::inline v0::engine {
 
-/// What the runtime sends itself. @returns whether a program's message was handled by it.
+/// Handles a message of the runtime itself. @returns whether a program's message was handled by it.
 bool handle_own(MessageNode* node);
 
-/// What it carries is destroyed afterwards, whether an exception leaves or not. @returns whether it is a
-/// message of the program, or stands for one.
+/// Handles a message. Its contents are destroyed afterwards, whether an exception leaves or not. @returns
+/// whether it is a message of the program, or stands for one.
 [[gnu::always_inline]] inline bool handle_message(const Cell& cell, MessageNode* node) {
   if (cell.type->handle(cell.behavior, node)) [[likely]]
     return true;
@@ -45,17 +45,17 @@ void end_actor(Cell& cell, Reason reason);
 void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior,
                 std::uint64_t state = 0);
 
-/// Of an actor that is about to end.
+/// The reason of the end of an actor that is about to end.
 inline Reason reason_of_end(const Cell& cell) {
   if (cell.is_killed.load(std::memory_order_relaxed) != 0) return Reason::killed;
   return cell.extras != nullptr && cell.extras->has_failed ? Reason::failed : Reason::stopped;
 }
-/// Of a message to an actor that has ended.
+/// The cause for a message to an actor that has ended.
 inline DeadLetter::Cause cause_of_death(const Cell& cell) {
   return cell.is_killed.load(std::memory_order_relaxed) != 0 ? DeadLetter::Cause::killed
                                                              : DeadLetter::Cause::stopped;
 }
-/// Of a cell whose behavior is not there.
+/// The type of a cell without a behavior.
 const BehaviorType& no_behavior();
 /// Its constructor has thrown: there is nothing to destroy, its name is free, and it is to be stopped.
 void forget_behavior(Cell& cell);

@@ -1,4 +1,4 @@
-// What the engines do for lists of living actors, and what a run says about what still waits at its end.
+// Engine-independent lists of living actors, and a run's report on those that still wait at its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 

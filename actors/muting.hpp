@@ -1,9 +1,10 @@
-// Who waits for whose full mailbox, and who lets it go (rule A18): the protocol, without actors. The mailbox
-// itself is the engine's; here are its count, and the senders that are muted. A receiver makes room, fails or
-// ends.
+// Muting (rule A18): senders wait for a full mailbox, and its receiver lets them go. This file has the
+// protocol, without actors. The mailbox itself is the engine's; here are its count, and the senders that are
+// muted. A receiver makes room, fails or ends.
 //
-// No cycle of actors waits: one that has more than half of its own bound does not begin to. Of a cycle, the
-// last that began would have to have room, but then the one that waits for it would have been let go.
+// No cycle of actors waits: an actor that has more than half of its own bound does not begin to. Proof by
+// contradiction: in a cycle, take the actor that began to wait last. Its mailbox had room then, so the actor
+// that waits for it would already have been released.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace rubato::inline v0::engine {
 
-/// What a correct protocol does. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct protocol. Tests derive from it to build mutants, which they must catch.
 struct MutingRules {
   static constexpr bool kLooksAfterListing = true;
   static constexpr bool kLooksForMutedAfterRoom = true;
@@ -61,7 +62,7 @@ class Muting {
         return true;
     return false;
   }
-  /// One that has come does not arrive. Not below 0: a failed run has cleared the count since.
+  /// Uncounts a message that does not arrive. Not below 0: a failed run has cleared the count since.
   std::uint32_t leave() {
     std::uint32_t before = count.load(std::memory_order_seq_cst);
     while (before != 0 && !count.compare_exchange_strong(before, before - 1, std::memory_order_seq_cst,
@@ -103,7 +104,7 @@ class Muting {
     muted_.pop_back();
     return false;
   }
-  /// It waits no longer. False: resume() has been called for it, or is about to be.
+  /// The sender waits no longer. False: resume() has been called for it, or is about to be.
   bool stop_waiting(std::uint64_t self) {
     const std::lock_guard lock(mutex_);
     return std::erase(muted_, self) != 0;

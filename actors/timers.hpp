@@ -35,7 +35,7 @@ inline Time next_of_period(Time at, Duration period, Time now) {
   return time_after(at + passed * step, period);
 }
 
-/// One of the two is not null.
+/// The action of a timer; one of the two is not null.
 struct TimedAction {
   std::unique_ptr<TimerCall> call;
   std::shared_ptr<TimedMessage> message;
@@ -80,7 +80,7 @@ class TimerTable {
     unlink(*timer);
     return timer;
   }
-  /// One of this list; null: there is none. `all`: also asks, else only messages.
+  /// Removes a timer of this list; null: there is none. `all`: also those of asks, else only messages.
   Owned remove_one(TimerLink* list, bool all) {
     for (; list != nullptr; list = list->next) {
       const auto& timer = static_cast<const Timer&>(*list);
@@ -143,7 +143,7 @@ class TimerTable {
 
 /// An actor ends (`all`), or is made again: its timers are cancelled.
 void cancel_timers_of(Cell& cell, bool all);
-/// Of an actor that is made again, or says so itself: its time-out for idleness.
+/// For an actor that is made again, or asks for it: drops its time-out for idleness.
 void forget_idle_timeout(Cell& cell);
 
 // The engine's.

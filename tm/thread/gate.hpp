@@ -154,8 +154,7 @@ class Gate {
     wake_waiters<A>(line.slot, line.waited);
   }
 
-  /// The transaction's reads are valid at `snapshot`: updates with older times need not wait for it any
-  /// longer.
+  /// The transaction's reads are valid at `snapshot`: no update waits any longer for its earlier reads.
   void extend(Line<A>& line, std::uint64_t snapshot) {
     line.snapshot.store(snapshot, std::memory_order_release);
     line.slot.store(line.slot.load(std::memory_order_relaxed) + 2, std::memory_order_release);
