@@ -1,4 +1,4 @@
-"""What every test shares: the limit for one that does not end at all."""
+"""Common part of all tests: the limit for one that does not end at all."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

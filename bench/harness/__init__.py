@@ -1,4 +1,4 @@
-"""What the benchmarks of this folder share. Imported before all that is not Python's own, since it goes on with the
+"""Common part of the benchmarks of this folder. Imported before all that is not Python's own, since it goes on with the
 interpreter of .venv, which has the rest, and knows where `rubato` is.
 
     harness            ROOT, the repository; BUILD, the programs that are measured

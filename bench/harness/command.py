@@ -48,7 +48,7 @@ def opened(directory: Path, title: str, quick: bool, sizes: str = "sizes") -> Re
 
 @contextmanager
 def explained(directory: Path | None = None) -> Iterator[None]:
-    """What stops the work ends the command with a sentence: with 2 where the user can do something about it, with 130
+    """An error that stops the work ends the command with a sentence: with 2 if the user can cure it, with 130
     when interrupted. `directory`: where samples are kept, so that the next call continues."""
     name = f"bench/{Path(sys.argv[0]).name}"
     try:

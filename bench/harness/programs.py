@@ -19,8 +19,8 @@ def require(*programs: Path, remedy: str = "`make build` builds it.") -> None:
 
 def output_of(command: Sequence[object], *, environment: Mapping[str, str] | None = None, text: str | None = None,
               name: str = "") -> str:  # fmt: skip
-    """What it prints, given `text` to read. @raises UsageError with the end of what it said, if it fails; `name` is of
-    what was measured."""
+    """The command's output, given `text` to read. @raises UsageError with the end of its words, if it fails; `name` is
+    that of the measurement."""
     words = [str(word) for word in command]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, input=text,
                           stdin=subprocess.DEVNULL if text is None else None)  # fmt: skip

@@ -19,7 +19,7 @@ from watch import Limits, watch
 
 
 def run(program: Path, first: int, count: int, environment: dict[str, str], limits: Limits) -> tuple[list[str], str]:
-    """What it printed, and what was wrong, if anything."""
+    """The program's output, and the sentence about a fault, if there is one."""
     done = watch([program, str(first), str(count)], environment, limits)
     if done.hang:
         return done.lines, f"no progress at seed {first + len(done.lines)}: {done.hang}"

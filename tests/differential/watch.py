@@ -24,7 +24,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Limits:
-    """What is a hang without a line: seconds in which all threads sleep, or seconds of CPU time."""
+    """Limits of a hang, without a line of output: seconds in which all threads sleep, or seconds of CPU time."""
 
     asleep: float
     busy: float
@@ -66,7 +66,7 @@ def hang_of(progress: Progress, is_awake: bool, processor: float, limits: Limits
     progress.samples += 1
     progress.awake += is_awake
     seconds = time.monotonic() - progress.began
-    # Of a monitor that was starved itself, few samples say nothing.
+    # Few samples of a monitor that was starved itself say nothing.
     is_sampled = progress.samples * SAMPLE_SECONDS >= limits.asleep / 2
     if seconds >= limits.asleep and is_sampled and progress.awake <= AWAKE_SHARE * progress.samples:
         return f"asleep for {seconds:.1f} s"

@@ -31,7 +31,7 @@ else:
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# What stats.json says beside the numbers, or says of the host: no part of a result.
+# Texts in stats.json beside the numbers, and figures of the host: no part of a result.
 NOT_COMPARED = {"unit", "description", "host", "units", "descriptions", "threads", "waits", "profile",
                 "parallelism"}
 ENERGY = "energy."  # a function of the counters (K77), whose last digits a compiler may round otherwise
@@ -44,7 +44,7 @@ OF_UNIT = re.compile(r"^(\w+\.(?:core|tile|mem)(?=\.)|conflicts\.\w+(?=\[))(?:\.
 
 @dataclass(frozen=True)
 class Run:
-    """One run: options of rubato-chip, the kernel of the program and its number."""
+    """A run: options of rubato-chip, the kernel of the program and its number."""
 
     name: str
     options: tuple[str, ...]

@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import golden
 
-# What compiled the program whose numbers README.md shows.
+# Compiler of the program whose numbers README.md shows.
 README_COMPILER = b"GCC: (Debian 12.2.0-13) 12.2.0"
 BUILD = Path(os.environ.get("RUBATO_BUILD", golden.ROOT / "build" / "release"))
 

@@ -53,7 +53,7 @@ def check_headers(compiler: list[str]) -> list[str]:
 
 
 def check_together(compiler: list[str]) -> list[str]:
-    """What programs may include beside each other. What a header lacks, one before it may bring; hardly both in this
+    """Headers that programs may include beside each other. One header may bring what the next lacks; hardly so in this
     order and in the other."""
     headers = [name for name in public_headers() if "/engine/" not in name]  # each program has one of them
     failures = []

@@ -21,7 +21,7 @@ FLAGS = [
 
 
 class Browser:
-    """One session. Use as a context manager."""
+    """A session. Use as a context manager."""
 
     def __enter__(self) -> Browser:
         self._profile = tempfile.mkdtemp(prefix="rubato-chromium-")
@@ -81,7 +81,7 @@ class Browser:
         return self._ask("/execute/sync", {"script": script, "args": []})
 
     def wait_for(self, script: str) -> Any:
-        """What `script`, a function body, gives to its last argument, a function."""
+        """The value that `script`, a function body, gives to its last argument, a function."""
         return self._ask("/execute/async", {"script": script, "args": []})
 
     def log(self, kind: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What several tests need: the command as a process and as a call, and run directories made by the stand-in."""
+"""Helpers of several tests: the command as a process and as a call, and run directories made by the stand-in."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the benchmarks share: what ends a command, with which sentence and code, and the table of verdicts."""
+"""Common part of the benchmarks: the ends of a command, with sentence and code, and the table of verdicts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -30,7 +30,7 @@ needs_the_chip = pytest.mark.skipif(
 
 
 def configuration(protocol: str) -> dict[str, object]:
-    """One tile of one core at 1 GHz; roots are short, as in tests/chip/coherence/energy."""
+    """A tile of one core at 1 GHz; roots are short, as in tests/chip/coherence/energy."""
     return {
         "chip.cores": 1, "chip.cores_per_tile": 1, "chip.frequency_mhz": 1000, "coherence.protocol": protocol,
         "coherence.capacity": 1.0, "coherence.ways": 8, "coherence.directory_ways": 4, "coherence.filter": "dlcbf",
@@ -170,7 +170,7 @@ def bench():
 
 
 def results(bench, network: dict[tuple[str, float], float], rest: dict[tuple[str, float], float]):
-    """Of one program whose EDP is network x its key + rest."""
+    """Results of a program whose EDP is network x its key + rest."""
 
     def edp(variant: tuple[str, float], factors: dict[str, float]) -> float:
         return network.get(variant, 1.0) * factors.get("energy.flit_hop_pj", 1) + rest.get(variant, 1.0)

@@ -24,7 +24,7 @@ ATOMS = [
 
 @pytest.fixture
 def parser(monkeypatch):
-    """What the parser makes of a command line: what start() is called with, or nothing."""
+    """The parser's result for a command line: the arguments of start(), or nothing."""
     load(["run"])
     from rubato.cli import app, run_command
 

@@ -1,4 +1,4 @@
-"""What a report says of capsules: a row for each, of the largest chip."""
+"""A report's part on capsules: a row for each, of the largest chip."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

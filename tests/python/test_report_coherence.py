@@ -1,4 +1,4 @@
-"""What a report says of a protocol by messages: traffic, directories and filters, kinds of messages."""
+"""A report's part on a protocol by messages: traffic, directories and filters, kinds of messages."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a reader of a report stumbled over: colours that look alike, labels beyond the edge, tables that say nothing."""
+"""Readability of reports: no colours that look alike, no labels beyond the edge, no tables that say nothing."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -148,10 +148,10 @@ def loses_answers(request: bytes) -> bool:
 
 
 def ending(protocol: str) -> bytes:
-    """What ends a session, and says whether it was understood to its end."""
+    """Requests that end a session: their answer says whether it was understood to its end."""
     if protocol == "binary":
         return struct.pack(">BBHBBHIIQ", 0x80, 7, 0, 0, 0, 0, 0, 0, 0)
-    # What a wrong length left open is closed by an empty line, which is an error at most.
+    # An empty line, which is an error at most, closes a request that a wrong length left open.
     return b"\r\nmn\r\nquit\r\n"
 
 
@@ -213,7 +213,7 @@ def differ(servers: Pair, requests: list[bytes], seed: int, protocol: str) -> bo
 
 
 def minimised(servers: Pair, requests: list[bytes], seed: int, protocol: str) -> list[bytes]:
-    """What is left when no part of it can be left out without the difference."""
+    """The shortest requests that still make the difference: none of their parts can be left out."""
     size = len(requests) // 2
     while size:
         at = 0
@@ -230,8 +230,8 @@ def minimised(servers: Pair, requests: list[bytes], seed: int, protocol: str) ->
 def first_difference(one: Running, other: Running, seeds: range, protocol: str, wild: bool = False) -> str | None:
     for seed in seeds:
         requests = session(seed, protocol, wild)
-        # What arrives together is a matter of time, and memcached answers some wrong requests by that: a difference
-        # in the cache is there each time.
+        # The requests that arrive together depend on time, and memcached answers some wrong requests by that. A
+        # difference in the cache is there each time.
         if not all(differ((one, other), requests, seed, protocol) for _ in range(4)):
             continue
         requests = minimised((one, other), requests, seed, protocol)

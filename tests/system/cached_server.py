@@ -20,7 +20,7 @@ LAST_RESORT = 1800
 
 
 class PortTaken(Exception):
-    """Between its choice and its use somebody else took it."""
+    """Another process took the port between its choice and its use."""
 
 
 class Running:

@@ -39,7 +39,7 @@ HALVES = (b"set half 0 0 100000\r\nonly a part", b"get a", HALF_BINARY, b"ms x 9
 
 
 def value_of(key: int, length: int) -> bytes:
-    """What that key has: another key's is another, and so is a mixture."""
+    """Value of that key: another key has another value, and a mixture is recognized."""
     unit = b"%d:" % key
     return (unit * (length // len(unit) + 1))[:length]
 

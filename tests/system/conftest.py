@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: where the built programs are."""
+"""Common part of the end-to-end tests: the places of the built programs."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

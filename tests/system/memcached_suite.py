@@ -90,7 +90,7 @@ def files_of(suite: Path) -> list[str]:
 
 @dataclass
 class Outcome:
-    """What became of a file. It passes if all that it planned ran, all of it held, and it ended with 0."""
+    """Outcome of a file. The file passes if all that it planned ran, all of it held, and it ended with 0."""
 
     file: str
     code: int

@@ -31,7 +31,7 @@ MANY_TASKS = 3000  # a few programs are this long; on the smallest caches they t
 
 @dataclass(frozen=True)
 class Programs:
-    """Where the built programs are."""
+    """Places of the built programs."""
 
     simulator: Path
     guest: Path
@@ -220,7 +220,7 @@ def failure_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> str
 
 
 def failures(seeds: Iterable[int], programs: Programs, more: tuple[str, ...] = ()) -> list[str]:
-    """Those of these seeds that fail, two at a time."""
+    """Seeds that fail among these, run two at a time."""
     with ThreadPoolExecutor(max_workers=2) as pool:
         return [wrong for wrong in pool.map(lambda seed: failure_of(seed, programs, more), seeds) if wrong]
 

@@ -1,4 +1,4 @@
-"""What applications say of their command lines and inputs: in the order in which it was written, and in full."""
+"""Errors of applications about their command lines and inputs: in the order in which it was written, and in full."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is wrong with a program is said in one sentence, with the right exit code (cli.md, C2, C3)."""
+"""Errors of a program are said in one sentence, with the right exit code (cli.md, C2, C3)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ int main(void) {
 """
 
 
-# What watches a run, or a limit on it, must not pass for progress.
+# Events of a watch or a limit on a run must not pass for progress.
 @pytest.mark.parametrize(
     "options", [[], ["--no-ff"], ["--interval", "1000", "--max-cycles", "1000000000000", "--out", "run"]]
 )
@@ -339,7 +339,7 @@ int main(int argc, char**) { culprit(-argc); }
 
 
 def test_names_no_caller_whose_call_is_over(rubato_chip, tmp_path):
-    """Its return address is still on the stack, in a frame that nobody has written to."""
+    """Its return address is still on the stack, in a frame that no call has written to."""
     source = """#include <rubato/rubato.hpp>
 [[gnu::noinline]] int innermost(volatile int* at) { return *at + 1; }
 [[gnu::noinline]] int stale(volatile int* at) { return innermost(at) + 1; }

@@ -39,7 +39,7 @@ def test_memcacheds_own_files_pass_but_those_with_a_reason(cached_program: Path,
         outcomes = memcached_suite.run_all(suite, names, cached_program, discipline, jobs)
         return [outcome for outcome in outcomes if outcome.passes == (outcome.file in expected)]
 
-    # Some files sleep for a second and believe that all has been done then: on a busy machine they get another chance.
+    # Files that sleep for a second may find work undone on a busy machine: they get another chance.
     different = unlike(files, 4)
     for _ in range(3):
         different = unlike([outcome.file for outcome in different], 1)

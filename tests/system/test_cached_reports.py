@@ -1,4 +1,4 @@
-"""What the cache server tells its operators: connections, prefixes, ports, versions, metrics."""
+"""Reports of the cache server to its operators: connections, prefixes, ports, versions, metrics."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def test_connections_that_were_closed_for_idleness_are_counted(start: Start) -> 
         assert client.recv(10) == b"MN\r\n"
         while int(server.stat("curr_connections")) < 3:
             time.sleep(0.01)
-        # One that has not asked for anything is as old as it is, no older.
+        # A connection that has not asked for anything is as old as it is, no older.
         assert server.stat("idle_kicks") == "0"
         server.ask(b"debugtime 10\r\nquit\r\n")
         assert client.recv(10) == b"" and silent.recv(10) == b""

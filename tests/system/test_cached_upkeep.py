@@ -1,4 +1,4 @@
-"""What the cache server does by itself: the crawler, free pages, memory at its limit. Time is the server's own clock,
+"""Background work of the cache server: the crawler, free pages, memory at its limit. Time is the server's own clock,
 which the tests move (`-o debugtime`)."""
 # SPDX-License-Identifier: MIT
 
@@ -54,7 +54,7 @@ def test_a_crawl_that_was_accepted_is_running_until_it_is_over(start: Start) -> 
     server = start("-m", "64", "-o", "debugtime,no_lru_maintainer,lru_crawler_sleep=1000")
     fill(server, "short", 10_000, 2, expiry=1)
     move_time(server, 3)
-    # One answer after the other: nothing comes between.
+    # The answers follow each other: nothing comes between.
     answer = server.ask(b"lru_crawler crawl all\r\nstats\r\nquit\r\n")
     assert answer.startswith(b"OK\r\n") and b"STAT lru_crawler_running 1\r\n" in answer
     while server.stat("lru_crawler_running") == "1":

@@ -143,7 +143,8 @@ def test_a_watcher_that_does_not_read_loses_lines_and_holds_up_nobody(start: Sta
     assert server.ask(requests + b"quit\r\n") == b"END\r\n" * 40_000
     skipped = int(server.stat("log_watcher_skipped"))
     assert skipped > 0
-    # What it has not lost comes; how many it has is told as soon as there is room, the rest before the next line.
+    # Lines that are not lost come. The count of lost ones is told as soon as there is room, the rest before the next
+    # line.
     told, left = 0, int(server.stat("log_watcher_sent"))
 
     def until_line() -> bytes:

@@ -93,7 +93,7 @@ def test_frees_do_not_count_as_tracked_children(guests: Path, rubato_chip: Path,
 
 
 def calls(trace: Path, first: str, inner: str) -> list[int]:
-    """Of each call of `first` on core 0: how many instructions it took, in it and in what `inner` is a part of."""
+    """Instructions of each call of `first` on core 0, in it and in functions that have `inner` in their name."""
     counts: list[int] = []
     inside = False
     with gzip.open(trace, "rt") as lines:
@@ -112,7 +112,7 @@ def calls(trace: Path, first: str, inner: str) -> list[int]:
 
 
 def test_the_fast_paths_are_short(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
-    """Of malloc in a speculative task, the capsule's call, entry and stub among it; and of free elsewhere."""
+    """Fast paths of malloc in a speculative task, with the capsule's call, entry and stub, and of free elsewhere."""
     for cores, first, least, most in (("4", "malloc", 40, 45), ("1", "malloc", 20, 26), ("1", "free", 24, 29)):
         out = tmp_path / f"{first} on {cores}"  # one core does not speculate
         done = run(rubato_chip, "--cores", cores, "--instructions", "--out", out, "--set", "task.mayspec=spec",

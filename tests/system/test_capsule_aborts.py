@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-# What runs, and the longest of its capsule calls in cycles, about: sampled tests look no further.
+# Programs, each with the longest of its capsule calls in cycles, about: sampled tests look no further.
 PROGRAMS = {
     "a capsule of one's own": ("capsule_counter", [], 150),
     "malloc and free": ("capalloc_lists", ["60"], 400),
@@ -89,7 +89,7 @@ def test_aborts_at_all_instructions_of_capsules_change_nothing(
 def test_handlers_give_back_what_aborted_attempts_took_before_others_take_more(
     kind: str, cores: int, guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:
-    """Where handlers ran last, 787 of 1000 tasks found none of 256 blocks on 4 cores, and 2649 would have been out."""
+    """With handlers run last, 787 of 1000 tasks found none of 256 blocks on 4 cores, and 2649 would have been out."""
     command = [rubato_chip, "--quiet", "--cores", str(cores), "--out", tmp_path, guests / "pool_of_blocks", kind]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     found = re.fullmatch(r"ended 1000, in vain 0, out 0\nmost (\d+)\n", done.stdout)
@@ -106,7 +106,7 @@ def test_handlers_give_back_what_aborted_attempts_took_before_others_take_more(
 
 @pytest.mark.parametrize("size", [4000, 100_000])
 def test_the_heap_of_capalloc_grows_no_further_than_attempts_need(size: int, guests: Path, rubato_chip: Path) -> None:
-    """It grew to 53 and 1245 MB."""
+    """The heap grew to 53 and 1245 MB."""
     command = [rubato_chip, "--quiet", "--cores", "16", guests / "heap_span", str(size)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     found = re.fullmatch(r"ended 600\nspan (\d+)\n", done.stdout)

@@ -29,7 +29,7 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def suspended(out: Path, what: str) -> int:
-    """Of all tiles, `suspended_attempts.WHAT`: as the summary has it."""
+    """Sum of `suspended_attempts.WHAT` over all tiles, as the summary has it."""
     stats = json.loads((out / "stats.json").read_text())["run"]
     tiles = sum(n for name, n in stats.items() if re.fullmatch(rf"tile\..*\.suspended_attempts\.{what}", name))
     assert tiles == stats[f"tasks.suspended_attempts.{what}"]
@@ -79,7 +79,7 @@ def test_a_task_that_waits_becomes_non_speculative_in_place(chip: str, guests: P
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_a_task_that_went_wrong_does_not_wait_for_ever(chip: str, guests: Path, rubato_chip: Path) -> None:
-    # One after the other they read nothing. What is left of an attempt may read what no task ever writes.
+    # Tasks one after the other read nothing. The rest of an aborted attempt may read a value that no task ever writes.
     done = run(rubato_chip, "--quiet", *CHIPS[chip], "--check-replay", guests / "endless_waits", "wrong")
     assert (done.returncode, done.stdout) == (0, "sum 40, doomed some\n"), done.stderr[-2000:]
 

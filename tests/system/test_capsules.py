@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-# Which program shows each bug of the task unit.
+# Bugs of the task unit, each with the program that shows it.
 FAULTS = ["doom_frees_core", "doom_keeps_locale", "region_ends_before_handlers", "doomed_create_performed"]
-# Which program shows each bug of capalloc, or of the stubs: it is built with it (tests/guest/CMakeLists.txt).
+# Bugs of capalloc or of the stubs, each with the program that is built with it (tests/guest/CMakeLists.txt).
 MUTANTS = {
     "no_lock": "capalloc_lists",
     "wrong_class": "capalloc_lists",
@@ -116,7 +116,7 @@ def test_a_hang_says_in_which_capsules_cores_are_and_for_which_locks_they_wait(g
     done = run(rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "100000", guests / "bad_capsules", "lock")
     assert done.returncode == 4
     assert ", in capsule wait_for_itself since cycle " in done.stderr, done.stderr
-    # It holds it itself, as the task that the report says it runs.
+    # The core holds the lock itself, as the task that the report says it runs.
     (task,) = re.findall(r", task (\d+), in capsule wait_for_itself since cycle ", done.stderr)
     held = r", waits for the lock \(anonymous namespace\)::lock_twice, held by core (\d+) \(task (\d+), in (\S+) since "
     ((core, holder, function),) = re.findall(held, done.stderr)

@@ -128,8 +128,8 @@ def test_threads_print_the_same_while_the_split_moves(
 def test_threads_that_go_on_past_a_miss_take_less_time(
     protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:
-    """What the core does itself takes what it took; what several accesses wait for together is charged to what brings
-    it."""
+    """The core's own work takes as long as before; a wait of several accesses together is charged to the one that
+    brings the line."""
     cycles, own = [], []
     for defers in ("true", "false"):
         settings = ["chip.cores=4", "chip.cores_per_tile=1", f"coherence.protocol={protocol}", f"core.defers={defers}"]

@@ -19,7 +19,7 @@ from rubato.results.run import Run
 
 PLANTED = Path(__file__).with_name("planted")
 LOW_SLICES = ("--set", "chip.cores_per_tile=1", "--set", "coherence.protocol=sparse", "--set", "llc.interleave=low")
-# Some versions of addr2line name the wrong file of DWARF 5 for what is in a header, so such places match any.
+# There are versions of addr2line that name the wrong file of DWARF 5 for code in a header, so such places match any.
 FEW_CACHES = ("--set", "l2.size=16KiB", "--set", "llc.size=32KiB")
 
 

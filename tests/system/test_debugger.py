@@ -34,7 +34,7 @@ def waiting(rubato_chip: Path, *command: str | Path) -> Iterator[tuple[subproces
 
 
 def debug(program: Path, port: int, *commands: str) -> str:
-    """What GDB prints for these commands."""
+    """Output of GDB for these commands."""
     words = ["gdb-multiarch", "-nx", "-q", "-batch", program, "-ex", "set pagination off",
              "-ex", "set can-use-hw-watchpoints 0", "-ex", f"target remote :{port}"]
     for command in commands:

@@ -46,7 +46,7 @@ class File:
 
 
 def steps(markdown: str) -> list[Command | File]:
-    """What a document asks a reader to do, in order."""
+    """Steps that a document asks a reader to take, in order."""
     found: list[Command | File] = []
     language, name, body, start = None, None, [], 0
     for number, line in enumerate(markdown.splitlines(), 1):

@@ -38,7 +38,7 @@ def run(command: list[str | Path], folder: Path, stdin: bytes) -> subprocess.Com
 
 
 def expected_status(returncode: int) -> int:
-    """What a shell calls it: qemu-riscv64 dies of the signal that its guest died of."""
+    """Exit status as a shell says it: qemu-riscv64 dies of the signal that its guest died of."""
     return returncode if returncode >= 0 else 128 - returncode
 
 
@@ -106,13 +106,13 @@ def test_a_store_conditional_succeeds_while_nobody_else_writes(cores: int, guest
 
 
 def output_of(rubato_chip: Path, folder: Path, *command: str | Path) -> bytes:
-    """Of a program that must end by itself, well before the given cycle."""
+    """Output of a program that must end by itself, well before the given cycle."""
     done = run([rubato_chip, "--quiet", "--out", folder / "run", "--max-cycles", "60000000", *command], folder, b"")
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
     return done.stdout
 
 
-# Where the words of one_set.c and the locks of malloc share a set, with as many ways as named.
+# Caches in which the words of one_set.c and the locks of malloc share a set, with as many ways as named.
 FEW_WAYS = [
     (2, "l2.ways=1"), (2, "llc.ways=1"), (4, "l1d.ways=1"), (4, "l2.ways=2"), (8, "l2.ways=2"), (8, "l2.ways=1"),
     (16, "llc.ways=4"), (16, "llc.ways=1"), (16, "llc.ways=16"), (64, "llc.ways=2"),

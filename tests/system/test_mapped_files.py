@@ -13,7 +13,7 @@ import pytest
 # Fast-forward alone: the program marks no region.
 MODES = {"detail": ["--no-ff", "--cores", "2"], "fast-forward": ["--roi", "@markers"]}
 
-# What the same program prints under Linux 6.1 on x86-64.
+# Output of the same program under Linux 6.1 on x86-64.
 ADVICE = """free own: 0 
 free private: -1 Invalid argument
 free shared: -1 Invalid argument
@@ -35,7 +35,7 @@ def test_advice_gives_back_what_linux_gives_back(mode: str, guests: Path, rubato
 
 
 def answer(run: subprocess.Popen[str], line: str) -> str:
-    """What the program prints for a line of its input."""
+    """Answer of the program to a line of its input."""
     assert run.stdin is not None
     assert run.stdout is not None
     run.stdin.write(line + "\n")
@@ -63,7 +63,7 @@ def test_another_process_and_the_program_share_a_file(
         # The page is gone: the access reads zero, and the next system call tells.
         os.truncate(file, 4096)
         assert answer(run, "touch") == "read 0, faults 1, code 2"
-        # It is back.
+        # The page is back.
         with file.open("r+b") as outside:
             outside.seek(4096)
             outside.write(b"again")

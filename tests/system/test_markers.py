@@ -109,7 +109,7 @@ def test_detail_only_where_the_program_marks(rubato_chip: Path, programs: Path, 
     every = regions(tmp_path / "all")
     for name in ("outer", "inner"):  # the same instructions, whatever is around them
         assert abs(found[name].instructions - every[name].instructions) < 200
-    # It stays open until the program's end, which is behind main(): in detail only here.
+    # The last region stays open until the program's end, which is behind main(): in detail only here.
     assert found["last"].instructions > every["last"].instructions
 
 

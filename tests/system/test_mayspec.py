@@ -46,7 +46,7 @@ def test_tasks_of_the_earliest_timestamp_go_first_where_they_are_plentiful(chip:
     _, summary = chip("sssp", *graph, "--verify", cores=16, warm=True)
     tasks = summary["tasks"]
     assert tasks["spilled"] > 50_000
-    # Of 149,317; at the ends of levels they do.
+    # Few of 149,317 tasks speculate, at the ends of levels.
     assert 0 < tasks["committed"] - tasks["nonspeculative"] < 2000
     # 613 K and 620 K cycles; 642 K where only a full commit queue keeps tasks from speculating.
     assert summary["cycles"] < nonspec["cycles"]
@@ -145,5 +145,5 @@ def test_rounds_that_abort_all_that_runs_ahead_stop_it(chip: Chip) -> None:
     assert output == "check: passed\n"
     assert summary["tasks"]["aborted"] < free["tasks"]["aborted"] / 3
     assert 1.4 * summary["cycles"] < free["cycles"]
-    # What cores did not do meanwhile is said.
+    # The cycles that cores lost meanwhile are counted.
     assert 0 < summary["tasks"]["held_back"] < 64 * summary["cycles"]

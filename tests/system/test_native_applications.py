@@ -140,7 +140,7 @@ def test_wrong_usage_is_one_sentence_that_names_it(
 
 @pytest.mark.parametrize("application", NATIVE)
 def test_an_empty_value_is_no_value(application: str, build: Path) -> None:
-    """It came from a variable that a script did not set, for example, and must not choose the default."""
+    """An empty value, of a variable that a script did not set, for example, must not choose the default."""
     program = build / "bin" / f"{application}-serial"
     text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
     flags = re.findall(r"^ +(--[a-z-]+)\S* (?=\S)(?!Excludes: )", text, re.MULTILINE)

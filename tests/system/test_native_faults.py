@@ -1,4 +1,4 @@
-"""That random task programs find bugs put into the native engine on purpose (native/fault.hpp), and none without.
+"""Random task programs find bugs put into the native engine on purpose (native/fault.hpp), and none without.
 
 `faulty-native` is the program of tests/differential with the engine that `RUBATO_FAULT` breaks, and
 `actor_programs-faulty` that of tests/actor_programs; a failure is shown by
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-# One fault of each kind of finding, found within seconds; the others with `make test-long`.
+# A fault of each kind of finding, found within seconds; the others with `make test-long`.
 QUICK = {"even_while_writing", "open_latch", "wakes_without_epoch", "ends_when_idle", "early_timestamp",
          "group_ignored", "company_for_spec", "no_birth_epochs",
          "actor_two_turns", "actor_half_linked", "actor_muted_for_ever", "actor_stop_ignored", "actor_timer_unnoticed"}
@@ -31,7 +31,7 @@ TORN = "half an update"
 WRONG = r"seed \d+: "  # what a task found, or another result than the serial engine's
 HANG = "no progress at seed"
 ANYTHING = ""  # memory that is used again too early, or by two at once, shows as anything
-# What the fault is found by. It may do other things before.
+# The finding that shows each fault. A fault may do other things before.
 FAULTS = {
     "even_while_writing": TORN,
     "unvalidated_reads": TORN,

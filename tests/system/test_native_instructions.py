@@ -1,4 +1,4 @@
-"""What a task of the native engine costs in instructions, counted by callgrind: a change that makes the path of every
+"""Cost of a task of the native engine in instructions, counted by callgrind: a change that makes the path of every
 task longer fails here, however noisy the machine. Run when native/ or the native engine's headers change.
 
 Each benchmark of `bench_native_tasks` named here has two fixed numbers of iterations; the difference between the two,
@@ -35,7 +35,7 @@ TIMING = re.compile(r"^ *([0-9,]+) .*runtime::(?:TaskTimer::begin|TaskTimer::end
 
 
 def instructions(program: Path, benchmark: str, folder: Path) -> int:
-    """Of a whole program."""
+    """Instructions of a whole program."""
     profile = folder / "callgrind.out"
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", str(program)]
     command += [f"--benchmark_filter=^{re.escape(benchmark)}$", "--benchmark_format=json"]

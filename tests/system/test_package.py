@@ -80,7 +80,7 @@ def shared() -> Iterator[Path]:
 
 @pytest.fixture
 def user_folder() -> Iterator[Path]:
-    """Of a program that uses the library, to be built."""
+    """Folder of a program that uses the library, to be built."""
     with folder_beside_builds("user") as folder:
         yield folder
 
@@ -93,7 +93,7 @@ def transactional(static) -> Path:
 
 
 def shortest_way(side: int = 100) -> int:
-    """What examples/ordered_program.cpp computes, by a heap."""
+    """Result of examples/ordered_program.cpp, computed by a heap."""
     distance, heap = {}, [(0, 0)]
     while heap:
         d, here = heapq.heappop(heap)
@@ -260,7 +260,7 @@ target_link_libraries(plugin PRIVATE rubato::{engine})
 
 
 def test_every_installed_header_stands_alone(shared):
-    """This package is without transactions: their headers are left out."""
+    """The package is without transactions: their headers are left out."""
     headers = sorted((shared / "include").rglob("*.hpp"))
     assert headers and not [h for h in headers if h.parent.name == "tm"]
     for header in headers:

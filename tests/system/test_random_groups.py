@@ -46,7 +46,7 @@ def outcome(command: list[str], environment: dict[str, str] | None = None) -> tu
 
 
 def difference(seed: int, build: Path, out: Path) -> str:
-    """What is wrong with a seed, and how to repeat it. Empty: nothing."""
+    """Fault of a seed, and how to repeat it. Empty: none."""
     simulator, arguments = draw_command(seed, build, out)
     serial = outcome([str(build / "bin/random_groups-serial"), *arguments])
     repeat = f"repeat: {shlex.join([*simulator, *arguments])}"

@@ -16,7 +16,7 @@ import pytest
 from random_programs import Programs, command_with, failure_of, failures
 
 SEEDS = 50  # a test
-# Where the search for runs that find a fault begins: rare ones near a seed that does.
+# Start of the search for runs that find a fault: rare ones near a seed that does.
 FAULTS = {
     "skip_tile_check": 1,
     "lose_sticky_bits": 1,

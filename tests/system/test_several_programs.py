@@ -152,7 +152,7 @@ def test_a_runs_manifest_repeats_it(guests: Path, mixes: Mixes, numbers: list[Pa
 
 
 def test_each_program_counts_to_its_own_end(guests: Path, mixes: Mixes, numbers: list[Path]) -> None:
-    """One ends long before the other; the run's time is the mean of both."""
+    """The first ends long before the second; the run's time is the mean of both."""
     chip = ["chip.cores=4", "chip.cores_per_tile=1"]
     done, out = mixes.run(
         [
@@ -237,7 +237,7 @@ def test_run_instructions_end_a_program_alone(guests: Path, mixes: Mixes, tmp_pa
 
 @pytest.mark.parametrize("protocol", ["mesi", "sparse"])
 def test_each_goes_to_its_own_region(protocol: str, guests: Path, mixes: Mixes, numbers: list[Path]) -> None:
-    """One has a function that it calls once; the other runs main."""
+    """The first has a function that it calls once; the second runs main."""
     chip = ["chip.cores=4", "chip.cores_per_tile=1", f"coherence.protocol={protocol}", "run.warm=true"]
     entries = [entry(guests / "own_values", "0-1", stdin=str(numbers[0]), roi="work"), entry(guests / "openmp", "2-3")]
     done, out = mixes.run(entries, chip)

@@ -16,7 +16,7 @@ MODES = {
     "fast-forward": ["--roi", "@markers"],
 }
 
-# Of Linux 6.1 on x86-64, but for the limit: there a user's signals are counted in all processes together.
+# Output under Linux 6.1 on x86-64, but for the limit: there a user's signals are counted in all processes together.
 SIGNALS = """pending 1 1 0
 delivered: -10:1 0:1 0:2 0:3 0:4 0:5
 waited 3:31 code -1

@@ -62,7 +62,7 @@ def test_the_sentence_names_the_limit(
     says = LIMITED[situation][mode == "nonspec"]
     said = re.fullmatch(rf"(\d+) % of core cycles have no task: {says}\.", found.conclusion)
     assert said is not None, found.conclusion
-    # One task runs at a time, all others of the cores have none.
+    # A single task runs at a time, all other cores have none.
     assert int(said[1]) >= 100 - 100 // cores - 3
     assert found.limits[0].share >= 0.8
 

@@ -13,7 +13,7 @@ import pytest
 
 SEEDS = range(1, 13)
 
-# What may happen, and what the serial engine must have shown over all SEEDS: both sides of the wrong expectation.
+# Possible results, and those that the serial engine must show over all SEEDS: both sides of the wrong expectation.
 CASES = {
     "ties": ({5, 8}, {5, 8}),
     "untimestamped": ({0, 1, 2, 3}, {1, 2, 3}),
@@ -41,7 +41,7 @@ def happened(command: list[str | Path], **environment: str) -> int:
 
 
 def expected_by(root: Path, name: str) -> int:
-    """What the program's author is said to expect."""
+    """Result that the program's author is said to expect."""
     text = (root / "examples" / "task_model" / f"{name}.cpp").read_text()
     return int(re.search(r"expected: (\d+)\\n", text).group(1))
 
@@ -77,7 +77,7 @@ def test_on_the_chip_it_is_one_of_what_the_page_says(name: str, rubato_chip: Pat
 
 @pytest.mark.parametrize("name", ["two_locales", "spec_beside_mayspec", "child_before_end"])
 def test_where_tasks_run_at_once_the_expectation_fails(name: str, root: Path, rubato_chip: Path, guests: Path) -> None:
-    """One core is the counterpart. The chip is deterministic: this is no race."""
+    """A single core is the counterpart. The chip is deterministic: this is no race."""
     one, many = (happened([rubato_chip, "--quiet", "--cores", cores, guests / f"task_model_{name}"])
                  for cores in ("1", "16"))
     assert one == expected_by(root, name) != many

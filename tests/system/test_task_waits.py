@@ -38,7 +38,7 @@ def test_others_run_meanwhile(what: str, cores: str, setting: str, guests: Path,
 def test_a_spec_child_of_a_task_that_waits_hides_nobody(
     what: str, cores: str, cores_a_tile: int, guests: Path, rubato_chip: Path
 ) -> None:
-    """It starts when that ends, which may wait for who comes after it."""
+    """The SPEC child starts when its parent ends, and the parent may wait for a task that comes after the child."""
     for seed in range(1, 6):
         done = run(rubato_chip, guests, what, cores, f"chip.cores_per_tile={cores_a_tile}", f"chip.seed={seed}",
                    "run.check_replay=true")  # fmt: skip
@@ -171,7 +171,7 @@ def test_children_of_later_tasks_do_not_stand_for_those_it_waits_for(
 def test_what_is_read_back_beside_promoted_tasks_has_its_turn(
     entries: int, members: str, guests: Path, rubato_chip: Path
 ) -> None:
-    """The children take up all that is for such as theirs: whoever asks whether the group is complete is promoted."""
+    """The children take up all the room for such tasks: a task that asks whether the group is complete is promoted."""
     for children in (1, 2, 5):
         for cores, elsewhere in (("2", 3), ("4", 3), ("4", 4)):
             done = run(rubato_chip, guests, f"mayspec {members} spec 1 {elsewhere} {children}", cores,

@@ -42,7 +42,7 @@ def test_what_the_host_has_there_is_not_changed(rubato_chip: Path, tmp_path: Pat
     subprocess.run(
         ["riscv64-linux-gnu-gcc", "-O1", "-static", "-w", "-o", program, tmp_path / "program.c"], check=True
     )
-    # Of the host's /tmp, where the working directory does not lie.
+    # A folder in the host's /tmp, where the working directory does not lie.
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as here:
         precious = Path(folder) / "precious"
         precious.write_text("precious")

@@ -1,4 +1,4 @@
-"""What `make test` leaves out (tools/systems.py): systems that have not changed since their tests passed, no others."""
+"""Systems that `make test` leaves out (tools/systems.py): unchanged since their tests passed, no others."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
