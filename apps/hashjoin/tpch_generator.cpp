@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Generator with a sequence of random numbers for each table: adding a column to one leaves the other as it is.
+// Generator with a sequence of random numbers for each table: adding a column to one leaves the other as it
+// is.
 #include <array>
 #include <cmath>
 #include <cstdio>
