@@ -1,5 +1,5 @@
-// The blocks of the ideal allocator's pools: size classes, where blocks lie, whose they are. Knows neither
-// calls nor tasks.
+// The blocks of the ideal allocator's pools: size classes, addresses and owners. Knows neither calls nor
+// tasks.
 //
 //   pool    one a core: a block always returns to the pool it came from, and the block freed last is handed
 //           out first

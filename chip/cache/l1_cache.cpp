@@ -140,8 +140,8 @@ void L1Cache::mark(LineAddr line, bool write) {
   use.recorded = std::max(use.recorded, task_ << 1 | (write ? 1 : 0));
 }
 
-// A speculative task uses the line: what is settled is good for it, and from now on its own mark says for
-// whom.
+// A speculative task uses the line. The settled checks are good for it, and from now on its own mark says for
+// which tasks.
 void L1Cache::unsettle(std::uint32_t slot, bool write) {
   Use& use = uses_of_[slot];
   if (use.settled == kUnsettled) return;

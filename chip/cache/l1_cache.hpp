@@ -114,7 +114,7 @@ class L1Cache {
     has_rights_ = has_rights;
     retag();
   }
-  /// A task starts: speculative, and `recorder` hears of its uses, or null: non-speculative. With marks only.
+  /// A task starts: speculative, and `recorder` receives its uses, or null: non-speculative. With marks only.
   void begin_task(L1Recorder* recorder);
   /// The running task need not be recorded any longer; its marks stay those of a speculative one.
   void stop_recording() { recorder_ = nullptr; }

@@ -1,7 +1,7 @@
 // H3 hashing (Carter, Wegman, 1979): each way multiplies the line's address with its own random matrix over
-// GF(2). The matrices are the same on every chip and for every seed, so that who collides with whom is a
-// property of the filter, not of the run. Table look-ups by byte; a line's zero high bytes cost nothing,
-// because the hash is linear.
+// GF(2). The matrices are the same on every chip and for every seed, so collisions are a property of the
+// filter, not of the run. Table look-ups by byte; a line's zero high bytes cost nothing, because the hash is
+// linear.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// The thread that a core runs, or the worker whose stack, gp and tp the tasks on it use (C7). Knows with
-// which registers a task begins; when it does is the core's.
+// The thread that a core runs, or the worker whose stack, gp and tp the tasks on it use (C7). It sets the
+// registers with which a task begins; the core decides when.
 // SPDX-License-Identifier: MIT
 #pragma once
 

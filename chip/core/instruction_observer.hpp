@@ -28,7 +28,7 @@ struct ExecutedInstruction {
 class InstructionObserver {
  public:
   virtual ~InstructionObserver() = default;
-  /// Thread `id` is on the core from now on; tasks are told of by TaskObserver.
+  /// Thread `id` is on the core from now on; TaskObserver reports tasks.
   virtual void on_thread(CoreId core, std::uint32_t id) = 0;
   virtual void on_instruction(const ExecutedInstruction& executed) = 0;
 };

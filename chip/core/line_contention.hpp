@@ -1,7 +1,7 @@
-// Lines of memory that cores take from one another: which core takes which line from which, how long it waits
-// for it, whether the cores use the same bytes (true sharing) or each its own (false sharing), and the words
-// that cores wait for in loops of the program's own. It watches and changes nothing: it stands between cores
-// and the memory system, and sees every access that instructions make.
+// Lines of memory that cores take from one another: the two cores of each transfer and its wait, true sharing
+// (the cores use the same bytes) and false sharing (each uses its own). Besides, the words that cores wait
+// for in loops of the program's own. It watches and changes nothing: it stands between cores and the memory
+// system, and sees every access that instructions make.
 //
 //   transfer   a core needs a line, or the right to write it, that another core has written or holds
 //   tenure     of a core and a line: from a transfer to the next one. It is true sharing if the core uses

@@ -10,9 +10,9 @@
 // Its parts are Scoreboard, BranchPredictor, LoadReservation and LoadStoreUnit, which has parts of its own;
 // what they share is PipelineState.
 //
-// The pipeline stops at whatever it cannot do itself and is told to go on; it knows neither threads nor
-// tasks, but for the attempt and the timestamp of the one that runs. Instruction timing is described in
-// docs/core-timing.md and tested there against hand-computed cycles.
+// The pipeline stops at an instruction that it cannot execute itself, until it is resumed; it knows neither
+// threads nor tasks, but for the attempt and the timestamp of the one that runs. Instruction timing is
+// described in docs/core-timing.md and tested there against hand-computed cycles.
 // SPDX-License-Identifier: MIT
 #pragma once
 

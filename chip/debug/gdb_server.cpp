@@ -175,7 +175,7 @@ std::string GdbServer::answer(std::string_view packet, DebugTarget& target) {
     case 'q':
     case 'Q':
       return query(packet, target);
-    case 'H': {  // Hg TID: whose registers; Hc: who goes on, which is everybody
+    case 'H': {  // Hg TID: whose registers; Hc: the threads that go on, which are all
       if (!rest.starts_with('g')) return std::string(kOk);
       std::string_view number = rest.substr(1);
       const auto tid = number.starts_with('-') ? std::uint64_t{0} : take_number(number, 0);

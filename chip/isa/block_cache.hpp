@@ -1,10 +1,10 @@
-// Decoded basic blocks (rule C5): every instruction is decoded once. A block starts at any pc and ends behind
+// Decoded basic blocks (rule C5): every instruction is decoded once. A block starts at any pc. It ends behind
 // a branch, jump, system or task instruction, before the stop pc or a host call, or where the next
-// instruction would start in another 64-byte line, so a timing model probes the instruction cache exactly
-// once a block. (An instruction that straddles two lines belongs to the block in which it starts.)
+// instruction would start in another 64-byte line. A timing model therefore probes the instruction cache
+// exactly once a block. (An instruction that straddles two lines belongs to the block in which it starts.)
 //
 // Blocks link to their successors: after the first time, going from block to block is one load. Blocks are
-// never freed one by one; flush() drops all of them and counts generation(): who holds a Block* compares it
+// never freed one by one; flush() drops all of them and counts generation(): a holder of a Block* compares it
 // first.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,14 +1,14 @@
 // RV64FD arithmetic for interpreters (rule C1): the host's SSE in the common case of round-to-nearest-even,
 // integers (soft_float.hpp) for everything else.
 //
-// Ownership of MXCSR: The simulator runs with the host's default: round to nearest even, all exceptions
+// Ownership of MXCSR: the simulator runs with the host's default: round to nearest even, all exceptions
 // masked, no flush-to-zero; no code changes that, so entering only makes sure that the sticky flags are
 // clear. Between enter() and leave(state) the sticky flags belong to the hart that executes: host
 // instructions gather them, and they are merged into fcsr when the guest reads it (read_csr) or in leave().
 // No other code may compute in floating point between the two.
 //
-// The compiler does not know about flags, but every operand is loaded from and every result is stored to the
-// hart's registers in memory, which the barriers in enter, leave, read_csr and write_csr order.
+// The compiler does not know about flags. But operands are loaded from, and results stored to, the hart's
+// registers in memory, and the barriers in enter, leave, read_csr and write_csr order these accesses.
 // SPDX-License-Identifier: MIT
 #pragma once
 

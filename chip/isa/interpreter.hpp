@@ -1,8 +1,8 @@
 // The functional interpreter (fast-forward, rule C4): instructions have effects but no time. One hart runs at
 // a time, on the calling host thread.
 //
-// Reservations: run() starts without one and whatever makes another hart or the kernel store (a switch, a
-// system call) passes through run(), so no other store can come between an lr and the sc that it lets
+// Reservations: run() starts without one. Stores of another hart or of the kernel need a switch or a system
+// call, and both pass through run(). So no other store can come between an lr and the sc that it lets
 // succeed. The budget is checked between blocks only; give at least 64 instructions so that every lr/sc loop
 // gets through.
 // SPDX-License-Identifier: MIT

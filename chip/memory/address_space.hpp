@@ -140,9 +140,9 @@ class AddressSpace {
     if (kernel_observer_ != nullptr) kernel_observer_->on_kernel_write(a, bytes);
   }
 
-  /// Counts changes of mappings and rights: who caches rights compares it (the cores' filters do).
+  /// Counts changes of mappings and rights: a cache of rights compares it (the cores' filters do).
   std::uint64_t generation() const { return generation_; }
-  /// Counts only changes of ranges that are executable before or after: who caches decoded code compares it.
+  /// Counts only changes of ranges that are executable before or after: a cache of decoded code compares it.
   std::uint64_t code_generation() const { return code_generation_; }
   /// attributes() of every page below kSize, by page number: for loops that hold it in a register.
   const std::uint8_t* attribute_table() const { return pages_; }

@@ -1,6 +1,6 @@
 // Pages that show a file and that the host cannot show when they are accessed (SIGBUS): another process has
 // truncated the file meanwhile, or its disk is full. The access goes on with a page of zeros, and the page is
-// remembered: its program is told by a signal of its own (AddressSpace::take_lost_page).
+// remembered: its program gets a signal of its own (AddressSpace::take_lost_page).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -40,7 +40,7 @@ class FastForward : private isa::CounterSource {
   /// instruction there. Registers of all threads are valid before and after.
   Result run(std::optional<Addr> stop, std::uint64_t budget);
 
-  /// Shows every access of every thread to `observer`, and says before whose they are.
+  /// Shows every access of every thread to `observer`, and names the thread before.
   class Observer : public isa::AccessObserver {
    public:
     virtual void on_turn(const Thread& thread) = 0;

@@ -54,7 +54,7 @@ class LockTickets {
   const AddressSpace& memory_;
   const LockMarks& marks_;
   std::function<Runner(CoreId)> runner_;
-  std::unordered_map<Addr, std::vector<Draw>> draws_;  // by lock: of who holds it or waits, in order
+  std::unordered_map<Addr, std::vector<Draw>> draws_;  // by lock: the holder's and the waiters', in order
 };
 
 }  // namespace rubato::chip

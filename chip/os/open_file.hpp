@@ -116,7 +116,7 @@ class StandardStream : public OpenFile {
  public:
   using Listener = std::function<void(std::span<const std::byte>)>;
   /// @param host_fd -1: what is written goes nowhere.
-  /// @param listener if set, hears of what was written.
+  /// @param listener if set, receives the written bytes.
   StandardStream(int host_fd, std::uint32_t open_flags, Listener listener);
   std::int64_t read(std::span<std::byte> to) override;
   std::int64_t write(std::span<const std::byte> from) override;

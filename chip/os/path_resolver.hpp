@@ -2,10 +2,9 @@
 // --sandbox: in that directory only), writing only under the working directory (the sandbox), and in /tmp and
 // /dev/shm for the run's own files there (own_places.hpp).
 //
-// The walk goes component by component with O_PATH descriptors and follows symbolic links itself, so neither
-// `..` nor links, nor anything renamed meanwhile, leads to a file other than the one whose rights were
-// checked. /proc and /sys never reach the host: the few files of them that the guest sees are made up
-// (virtual_files.hpp).
+// The walk goes component by component with O_PATH descriptors and follows symbolic links itself. So neither
+// `..` nor links, nor a rename meanwhile, lead to a file other than the one whose rights were checked. /proc
+// and /sys never reach the host: the few files of them that the guest sees are made up (virtual_files.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -42,7 +42,7 @@ struct ProcessOptions {
 
   /// Host descriptors behind the guest's 0, 1 and 2; not closed. -1: nothing is there.
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;
-  /// If set, hears of what the guest has written to its standard error.
+  /// If set, receives the bytes that the guest has written to its standard error.
   std::function<void(std::span<const std::byte>)> stderr_listener;
   /// Takes one sentence for each refused file access and each first unknown system call; empty: host stderr.
   std::function<void(const std::string&)> log;

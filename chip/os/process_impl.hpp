@@ -162,7 +162,7 @@ struct Process::Impl {
   bool has_room(std::uint64_t more) const;
   /// True if [a, a + bytes), whole pages, may get `rights`.
   bool has_room_for(Addr a, std::uint64_t bytes, std::uint8_t rights) const;
-  /// As programs are told.
+  /// The free memory that programs see.
   std::uint64_t free_bytes() const {
     return options.memory_bytes - std::min(options.memory_bytes, memory.mapped_bytes());
   }

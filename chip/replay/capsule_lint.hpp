@@ -1,7 +1,6 @@
-// Looks for what a capsule must not do though it may work for years (run.check_capsules; P17, P104): a task
-// that went wrong can write to whatever it likes of tracked memory, so a capsule must not take from there
-// where something lies, or what the C library keeps; and what it stored there itself is not there in a doomed
-// run.
+// Finds errors of capsules that may stay hidden for years (run.check_capsules; P17, P104). A task that went
+// wrong can write anywhere in tracked memory. A capsule must therefore not take addresses, or the C library's
+// state, from there. Its own stores there do not exist in a doomed run.
 //
 //   own data   a load or store of writable tracked memory at an address that the code makes of its own place
 //              (auipc, lui) or of gp: a static variable, or a slot of the global offset table
@@ -11,7 +10,7 @@
 //              (capsule::TicketLock) held: others wait for it, and cannot go on
 //   deadlock   a wait for a lock whose holder waits, over however many others, for what the waiting one holds
 //
-// What a caller passes by pointer is its own.
+// Memory that a caller passes by pointer is the caller's responsibility.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -39,7 +38,7 @@ class CapsuleLint final : public InstructionObserver {
     std::uint32_t depth;
     Addr stack_low, stack_high;
   };
-  /// @param fail is told, once, in a sentence, what is wrong.
+  /// @param fail receives the error, once, as a sentence.
   CapsuleLint(const AddressSpace& memory, const Symbols& symbols, const LockMarks& locks,
               const LockTickets& tickets, std::uint32_t cores, std::function<Place(CoreId)> place,
               std::function<void(const std::string&)> fail);

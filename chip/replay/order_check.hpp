@@ -1,6 +1,8 @@
-// Whether the order in which tasks commit is one the task model allows (C19; M2): timestamps do not decrease,
-// every task is created by one that committed or takes effect as it runs, each commits exactly once with the
-// operands it was created with, tasks of one locale do not overlap in time.
+// Checks that the task model allows the order in which tasks commit (C19; M2):
+// - Timestamps do not decrease.
+// - Every task is created by one that committed or takes effect as it runs.
+// - Each task commits exactly once, with the operands it was created with.
+// - Tasks of one locale do not overlap in time.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -227,7 +227,7 @@ void ReplayChecker::replay_precedences(AttemptRecord& record, std::size_t end) {
   }
 }
 
-// As of a parent below: who frees memory non-speculatively has effect while it runs.
+// The same as for a parent below: a non-speculative free takes effect while its task runs.
 void ReplayChecker::replay_freeing(const HeapCall& call) {
   AttemptRecord* const freer = running(call.freer);
   if (freer == nullptr || call.freed_by < freer->next) return;

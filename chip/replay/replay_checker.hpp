@@ -31,7 +31,7 @@ namespace rubato::chip {
 
 class ReplayChecker final : public TaskObserver, public ExecutionObserver, private KernelObserver {
  public:
-  /// @param fail is told, once, in a sentence, what is wrong; the checker does nothing more then.
+  /// @param fail receives the error, once, as a sentence; the checker does nothing more then.
   ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
                 std::function<void(const std::string&)> fail);
 

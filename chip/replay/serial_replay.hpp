@@ -1,7 +1,7 @@
-// Replays committed tasks one after another, in the order in which they committed, on a copy of guest memory
-// as it was when the region began, and compares what each one loads, creates and hands to the kernel with
-// what it did on the chip (C19). Values that a serial execution cannot know (counters, the core's number,
-// results of system calls, untracked memory) are taken from the record.
+// Replays committed tasks one after another, in commit order, on a copy of guest memory as it was when the
+// region began. It compares each task's loads, creates and system calls with those on the chip (C19). Values
+// that a serial execution cannot know (counters, the core's number, results of system calls, untracked
+// memory) are taken from the record.
 //
 // A non-speculative task takes effect while it runs. If a child of it commits before it has ended, it is
 // replayed as far as the creation of that child, and later goes on; likewise as far as it frees, or unmaps,

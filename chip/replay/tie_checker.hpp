@@ -24,7 +24,7 @@ namespace rubato::chip {
 
 class TieChecker final : public TaskObserver, public InstructionObserver {
  public:
-  /// @param fail is told, once, in a sentence, which tasks and which word.
+  /// @param fail receives the tasks and the word, once, as a sentence.
   TieChecker(const AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
              std::function<void(const std::string&)> fail);
 

@@ -13,8 +13,8 @@ std::string_view name_of(TaskWait wait) {
   return kNames[static_cast<unsigned>(wait)];
 }
 
-// Spilled tasks come last: why they would wait is not known until they are read back. There may be thousands
-// of them beside the few whose reasons are known.
+// Spilled tasks come last: the reason of their wait is not known until they are read back. There may be
+// thousands of them beside the few whose reasons are known.
 void ParallelismProfile::add(const Instant& instant) {
   ++samples_;
   if (instant.idle == 0) return;

@@ -23,14 +23,14 @@ class SpeculationControl {
   virtual void go_on(Attempt& attempt) = 0;
   /// Commit or abort: no access conflicts with the attempt any more. Its lists of lines stay.
   virtual void end(Attempt& attempt) = 0;
-  /// end() of an attempt whose writes are there for good.
+  /// end() of an attempt whose writes are permanent now.
   virtual void commit(Attempt& attempt) = 0;
   /// An exception undid the attempt's writes. Its read set stays armed and takes the written lines in, of
   /// which the task may have read other words (C18).
   virtual void drop_writes(Attempt& attempt) = 0;
 
-  /// Appends the live attempts later than `vt` that read or wrote `line`, or may have, by tile and slot: who
-  /// depends on a write that is undone in tile `from`.
+  /// Appends the live attempts later than `vt` that read or wrote `line`, or may have, by tile and slot:
+  /// those that depend on a write that is undone in tile `from`.
   virtual void later_accessors(TileId from, LineAddr line, VirtualTime vt,
                                std::vector<Attempt*>& out) const = 0;
   /// Appends all live attempts later than `vt`, by tile and slot.

@@ -58,7 +58,8 @@ void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
   }
 }
 
-// conflict.selective_aborts=false: who is later goes too, whatever it has used; but not who is to commit.
+// conflict.selective_aborts=false: all later attempts are aborted too, whatever they have used, except those
+// about to commit.
 void AbortCascade::doom_all_later() {
   if (victims_.empty()) return;  // with a fault
   const Victim& earliest = *std::min_element(

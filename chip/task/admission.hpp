@@ -71,7 +71,7 @@ class Admission {
     serve_stalled_senders(now);
   }
 
-  /// Appends who waits for an entry of the task queue, a line each.
+  /// Appends the creates and tasks that wait for an entry of the task queue, a line each.
   void describe_waiting(std::string& out) const;
 
  private:

@@ -57,9 +57,9 @@ class NonSpeculativeRule final : public DispatchRule {
   }
 };
 
-/// C10, C11: SPEC tasks always speculate; MAYSPEC tasks where a NONSPEC task could not run, but not where
-/// their core would only stall with them at the end, what they create would only be spilled, or they would
-/// only be aborted once more: it is better kept for what need not speculate.
+/// C10, C11: SPEC tasks always speculate. MAYSPEC tasks speculate if a NONSPEC task could not run, with three
+/// exceptions: their core would only stall with them at the end, the tasks they create would only be spilled,
+/// or they would only be aborted once more. The core is then better kept for tasks that need not speculate.
 class SpeculativeRule final : public DispatchRule {
  public:
   RunMode may_run(const Task& task, const TileView& view) const override {

@@ -48,9 +48,10 @@ class GroupWaits {
     patience_ = kLeastPatience;
   }
 
-  /// If nothing can proceed, but perhaps tasks that wait in system calls: who waits. Walks over all tasks.
+  /// The waiting tasks, if nothing can proceed, except perhaps tasks that wait in system calls. Walks over
+  /// all tasks.
   std::optional<BlockedTasks> look(const TaskPool& pool);
-  /// No task is on the chip: whom the program still keeps.
+  /// The tasks that the program still keeps, when no task is on the chip.
   BlockedTasks kept() const;
 
  private:

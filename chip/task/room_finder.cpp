@@ -71,9 +71,10 @@ const Task* RoomFinder::untimestamped_waiter(std::uint32_t slot, const Candidate
 
 // ---- Patience ----
 
-// Most attempts end soon. One that mispeculates may never: what it waits for may be behind what it keeps
-// others from. A task without a timestamp needs a locale or a core, or a spill for a task whose parent
-// committed needs a core, and none will ask for work before what it runs has ended.
+// Most attempts end soon. One that mispeculates may never end: it may wait for an effect of the very task
+// that it keeps from running. Two kinds of work then need help: a task without a timestamp that waits for a
+// locale or a core, and a spill for a task whose parent committed. No core will ask for that work before its
+// present task has ended.
 Obstacle RoomFinder::perhaps_endless(ScarceResource resource, const Candidates& candidates) const {
   if (resource == ScarceResource::locale) {
     for (std::uint32_t rest = state_.queue.waited_slots(); rest != 0; rest &= rest - 1) {
@@ -136,7 +137,8 @@ Obstacle RoomFinder::find(const Candidates& candidates) const {
   return at_entry();
 }
 
-// C9: a later speculative holder of its locale gives way to an earlier task, and of any to a promoted one.
+// C9: a later speculative holder of its locale is aborted for an earlier task; any speculative holder
+// of the locale of a promoted task is aborted for that.
 Obstacle RoomFinder::at_locale(const Candidates& candidates) const {
   const TaskQueue& queue = state_.queue;
   const Task* const promoted = state_.promoted;
@@ -210,8 +212,8 @@ Obstacle RoomFinder::at_worker(const Candidates& candidates) const {
   return handlers_.any() && !state_.is_stopped ? Obstacle{latest, AbortCause::preempted} : Obstacle{};
 }
 
-// C13: where nothing can be spilled for a task whose parent committed, or for spilled ones that may run at
-// once, the latest attempt becomes something that can.
+// C13: if nothing can be spilled to make room for a task whose parent committed, or for spilled tasks that
+// may run at once, the latest attempt is aborted, so that it can be spilled.
 Obstacle RoomFinder::at_entry() const {
   if ((!admission_.has_waiting() && spiller_.untimed_refill() == nullptr) || spiller_.can_spill() ||
       spiller_.is_spilling() || rollbacks_.any())

@@ -27,8 +27,8 @@ class SendBuffer {
   /// @param capacity entries; 0: unlimited.
   explicit SendBuffer(std::uint32_t capacity) : capacity_(capacity) {}
 
-  /// Room for one more if `reserved` entries must stay free; of a tiny buffer at least one entry is for
-  /// everybody.
+  /// Room for one more if `reserved` entries must stay free; at least one entry of a tiny buffer is open to
+  /// all.
   bool has_room(std::uint32_t reserved, Cycle now) {
     if (capacity_ == 0) return true;
     const std::uint32_t limit = capacity_ > reserved ? capacity_ - reserved : 1;

@@ -1,15 +1,16 @@
-// How far ahead MAYSPEC tasks of a tile may speculate: learned from what became of earlier attempts, for each
-// task function and, where that is worth an entry, for each of its locales. Not in Espresso, whose MAYSPEC
-// tasks are always speculatively runnable (Sec. V-B).
+// The distance that MAYSPEC tasks of a tile may speculate ahead. It is learned from the fates of earlier
+// attempts, for each task function and, where that is worth an entry, for each of its locales. Not in
+// Espresso, whose MAYSPEC tasks are always speculatively runnable (Sec. V-B).
 //
-// Where tasks meet on a hot line, the attempts that are farthest ahead are aborted most, and each of them
-// takes the line away from those that precede it. So an entry limits the reach: the distance of a task's
-// timestamp from the GVT's up to which it may speculate. All tiles know both, so the limits of tiles that
-// never talk to each other let the same tasks run: the earliest of the chip.
+// If tasks meet on a hot line, the attempts that are farthest ahead are aborted most, and each of them takes
+// the line away from those that precede it. So an entry limits the reach: the distance of a task's timestamp
+// from the GVT's up to which it may speculate. All tiles know both, so the limits of tiles that never talk to
+// each other let the same tasks run: the earliest of the chip.
 //
-// No task waits for ever: a throttle is asked about tasks only whose timestamp is later than the GVT's, and
-// every task comes to be of the GVT's timestamp when those before it have ended, which need no throttle. Nor
-// does a limit last: whatever ends well raises it, tasks that ran non-speculatively under it included.
+// No task waits for ever. A throttle decides only about tasks whose timestamp is later than the GVT's. Every
+// task comes to have the GVT's timestamp when those before it have ended, and these end without the
+// throttle's consent. Nor does a limit last: every commit raises it, also that of a task that ran
+// non-speculatively under it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

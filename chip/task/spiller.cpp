@@ -158,8 +158,8 @@ void Spiller::end_batch() {
   place_refill(make_refill(batch), refills == 0 || (gained && refills < max_refills_), spill_.lines);
 }
 
-// All cores of the tile are busy and something waits for an entry: a core whose pipeline waits, perhaps for
-// long, lends its port.
+// All cores of the tile are busy and a create or task waits for an entry: a core whose pipeline waits,
+// perhaps for long, lends its port.
 void Spiller::spill_on_stalled_core(Cycle now) {
   const auto is_waiting = [this](std::uint32_t slot) {
     const CoreState state = state_.states[slot];

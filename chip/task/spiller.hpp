@@ -95,8 +95,8 @@ class Spiller {
     ++starts_since_timed_;
     ++starts_since_untimed_;
   }
-  /// An attempt gives way to `task`: if that is the refill without a timestamp, it comes next. Else the task
-  /// that gives way would be the next again.
+  /// An attempt makes room for `task`. If that is the refill without a timestamp, it comes next. Otherwise
+  /// the task of that attempt would be the next again.
   void prefer(const Task* task) {
     if (task == nullptr || task != untimed_refill_) return;
     starts_since_untimed_ = kStartsPerRefill;

@@ -179,8 +179,7 @@ Cycle TaskUnit::step_internal(CoreId core, Cycle now) {
   return kNever;
 }
 
-// At most one core is told to ask for work at a time: once it has asked, the next one is told if there is
-// more.
+// Wakes one core at a time to ask for work: once it has asked, the next one is woken if there is more.
 void TaskUnit::evaluate(Cycle now) {
   const bool speculates = context_.speculation != nullptr;
   state_.note_held_back(now);

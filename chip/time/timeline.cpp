@@ -42,7 +42,7 @@ inline void Timeline::push(std::uint64_t slot, const Entry& entry) {
   bucket.last = number;
   occupied_[slot / 64] |= std::uint64_t{1} << slot % 64;
   ++near_;
-  if (free_ == kNone) grow();  // the last thing: who has nothing to do behind a call keeps nothing for it
+  if (free_ == kNone) grow();  // a tail call, so that no register is saved across it
 }
 
 void Timeline::schedule(Cycle at, EventHandler* handler, std::uint32_t kind, std::uint64_t payload) {

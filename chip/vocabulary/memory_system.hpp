@@ -5,7 +5,7 @@
 //   access      a core's load, store, atomic or instruction fetch of one line
 //   Done        performed: the L1 holds the line with the rights it needs; data is there at `cycle`
 //   Blocked     it cannot be performed now; the core is woken and issues it again. `protocol`: messages are
-//               under way, and AccessClient is told when they have brought what the access needs
+//               under way, and AccessClient gets a call when they have brought the line and rights
 //   levels      where the data came from; parts say where the cycles between issue and Done went (C23)
 // Values do not travel here: guest memory always holds the newest (possibly speculative) value, and an access
 // is performed in the order of calls.

@@ -18,8 +18,11 @@ namespace rubato::chip {
 
 struct WindowEntry {
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};  ///< when something will happen
-  /// hangs: on operands whose time is unknown. behind: an older load of the same bytes. issued: a load that
-  /// waits for its cycle. waiting: for messages. done: it is known when it completes; a load has performed.
+  /// - hangs: waits for operands whose time is unknown.
+  /// - behind: waits for an older load of the same bytes.
+  /// - issued: a load that waits for its cycle.
+  /// - waiting: waits for messages.
+  /// - done: its completion time is known; a load has performed.
   enum class State : std::uint8_t { hangs, behind, issued, waiting, done };
 
   isa::Insn insn;
@@ -29,7 +32,7 @@ struct WindowEntry {
   std::uint64_t old_value;  ///< of its register, before it
   std::uint64_t old_ready, old_producer;
   std::uint64_t dispatched, issued, complete;
-  std::uint64_t floor;  ///< it issues no earlier: dispatched, and the operands whose time was known, say so
+  std::uint64_t floor;  ///< the earliest issue, by the dispatch and the operands whose time was known
   std::uint64_t stamp;  ///< its own, of all dispatched so far
   std::array<std::uint64_t, 4> producers;  ///< positions; 0: none. The last one's is a store that it reads
   std::uint64_t asked;                     ///< waiting: since when

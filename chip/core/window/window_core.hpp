@@ -169,8 +169,8 @@ class WindowCore final : public CoreModel {
   void act(const Action& action);
 
   // ---- Accesses ----
-  /// Performs the load, whose cycle `at` is, if it can; what it waits for is noted in it. Only what is due
-  /// may leave the L1.
+  /// Performs the load, whose cycle `at` is, if it can; otherwise its entry notes the reason to wait. Only a
+  /// due load may leave the L1.
   void try_load(std::uint64_t position, std::uint64_t at, bool is_due);
   const WindowEntry* older_load_of(const WindowEntry& e, std::uint64_t position, std::uint64_t& found) const;
   std::uint64_t after_fill(WindowEntry& e, LineAddr line, std::uint64_t at);
@@ -220,7 +220,7 @@ class WindowCore final : public CoreModel {
   std::uint64_t generation_ = 0;
 
   ReorderBuffer buffer_;
-  std::array<std::uint64_t, 65> ready_{}, producer_{};  // by register: when, and who gives it
+  std::array<std::uint64_t, 65> ready_{}, producer_{};  // by register: the time, and its producer
   IssuePorts ports_;
   std::vector<std::uint64_t> unresolved_;  // positions of all that is not done, in order
   std::priority_queue<Action> actions_;
