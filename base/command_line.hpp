@@ -26,10 +26,10 @@ class CommandLineError : public std::runtime_error {
   std::vector<std::string> unexpected;  ///< the words that no option takes, in their order, if that is wrong
 };
 
-/// For check(): digits only, below 2^64. @returns what is wrong, or nothing.
+/// Check of a whole number, for check(): digits only, below 2^64. @returns the error, or nothing.
 std::string whole_number(const std::string& text);
 
-/// For check(). @returns what is wrong, or nothing.
+/// Check of a positive number, for check(). @returns the error, or nothing.
 std::string positive_number(const std::string& text);
 
 class CommandLine {
@@ -45,7 +45,7 @@ class CommandLine {
     Option type_name(const std::string& name) const;
     Option needs(const Option& other) const;
     Option excludes(const Option& other) const;
-    /// `wrong` says what is wrong with the value's text, or nothing.
+    /// Adds a check: `wrong` returns the error in the value's text, or nothing.
     Option check(std::string (*wrong)(const std::string& text)) const;
     /// Both ends are in it. Number: int, unsigned, std::uint64_t or double; the error prints it as such.
     template <class Number>

@@ -55,8 +55,8 @@ std::uint64_t load_base() {
   return base;
 }
 
-/// The program's file. Mapped, not read: with debug information it may be far larger than what is looked at.
-/// Empty if it cannot be.
+/// The program's file, mapped and not read: with debug information it may be far larger than the part that is
+/// looked at. Empty if it cannot be mapped.
 std::span<const char> map_program() {
   const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -102,7 +102,7 @@ const char* find_symbol(std::span<const char> file, std::uint64_t address) {
 
 std::string function_name(const void* address, const std::type_info& type) {
   if (address == nullptr) return without_template(demangled(type.name()));
-  // Never unmapped: asked for also by what runs when the program ends.
+  // Never unmapped: functions that run when the program ends ask for names, too.
   static const std::span<const char> program = map_program();
   if (const char* const name =
           find_symbol(program, reinterpret_cast<std::uintptr_t>(address) - load_base())) {

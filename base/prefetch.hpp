@@ -13,7 +13,7 @@
 
 namespace rubato {
 
-/// False: nothing is prefetched, so that what is only looked up for a prefetch need not be.
+/// False: nothing is prefetched, so that look-ups for a prefetch alone need not be made.
 inline constexpr bool kHostHints = RUBATO_HOST_HINTS != 0;
 
 /// The host cache line of `address`, which may be anything.

@@ -1,5 +1,5 @@
-// Names of functions as a person reads them, for what shows thousands of them, such as traces. The same rules
-// as python/rubato/names.py.
+// Short names of functions, for readers of traces and others that show thousands of them. The same rules as
+// python/rubato/names.py.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,8 @@ namespace rubato {
 /// "visit(Vertex*)::{lambda(int)#1}"; names of another form stay.
 inline std::string short_name(std::string_view function) {
   std::string_view rest = function;
-  // A task of create_all(), which hands out pieces of a range: what it calls is the second argument.
+  // A task of create_all(), which hands out pieces of a range: its second argument is the function that it
+  // calls.
   constexpr std::string_view kPiece = "::engine::split_range<";
   if (const auto piece = rest.find(kPiece); piece != rest.npos) {
     const auto comma = rest.find(", ", piece);

@@ -9,8 +9,8 @@
 
 namespace rubato {
 
-/// Prints `text` behind what is buffered already. @returns why stdout did not take everything until here, or
-/// nothing.
+/// Prints `text` behind the output that is buffered already. @returns why stdout did not take everything
+/// until here, or nothing.
 inline std::string print_all(const std::string& text) {
   errno = 0;
   std::fputs(text.c_str(), stdout);

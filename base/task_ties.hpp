@@ -1,6 +1,6 @@
 // Ties between tasks: two tasks that touch one word, of which at least one writes, though nothing orders them
 // and nothing keeps them apart. The result then depends on the schedule (task model, "What is not promised").
-// Both the serial engine and the chip feed an instance with what their tasks did.
+// Both the serial engine and the chip feed an instance with their tasks' actions.
 //
 // Two accesses are ordered by: different timestamps; the creation of a task by another, as far as the creator
 // had come; synchronization, which is an atomic access to one word, a system call or the end of a TaskGroup's
@@ -48,9 +48,9 @@ class TaskTies {
   /// `parent` has created `id`, and had come to `position` then. @param parent 0, or a task that is not
   /// known: the task was there before the run.
   void create(Id id, const Task& task, Id parent, Position position);
-  /// The task touches `bytes` bytes. @returns a tie with what others have done, if there is one. Accesses to
-  /// words that were once used to synchronize are synchronization. Nothing is known of a task that was not
-  /// created. Pairs of one worker are no tie, unless it is kNoWorker.
+  /// The task touches `bytes` bytes. @returns a tie with the access of another task, if there is one.
+  /// Accesses to words that were once used to synchronize are synchronization. Nothing is known of a task
+  /// that was not created. Pairs of one worker are no tie, unless it is kNoWorker.
   std::optional<Tie> access(Id id, Position position, std::uint64_t address, unsigned bytes, bool is_write,
                             Worker worker = kNoWorker);
   /// An access that orders, to each word of these bytes.
@@ -58,7 +58,7 @@ class TaskTies {
   /// The task begins, or has ended. Tasks that are kept apart come one after another, so one may find through
   /// the other what a third has published.
   void turn(Id id, Position position);
-  /// Whatever used `object` before comes before what the task does from now on.
+  /// All earlier uses of `object` come before the task's actions from now on.
   void synchronize(Id id, Position position, std::uint64_t object);
   /// Everything that was done comes before everything that will be.
   void clear();
@@ -104,8 +104,8 @@ class TaskTies {
   std::optional<Tie> touch_word(Index me, Position position, std::uint64_t word, std::uint8_t mask,
                                 bool is_write, Worker worker);
   static bool are_apart(const Task& a, const Task& b);
-  /// Whether what `a` did to `a_position` comes before what `b` does from `b_position` on, or may, for all
-  /// that the budget lets one see.
+  /// Whether the actions of `a` up to `a_position` come before those of `b` from `b_position` on, or may: the
+  /// search is bounded by a budget.
   bool precedes(Index a, Position a_position, Index b, Position b_position);
   bool search(Index a, Position a_position, Index b, Position b_position);
   /// `a` may have reached, by synchronization, a task whose timestamp is before another's.

@@ -21,7 +21,7 @@ void test(std::uint32_t number) {
   is_prime[number] = prime;
 }
 
-/// In a task nothing waits: what comes afterwards is the last argument.
+/// In a task nothing waits: the continuation is the last argument.
 void show_when_sorted() {
   parallel_sort(primes.begin(), primes.end(), std::greater<>(),
                 then([] { std::printf("%zu primes, the last is %u\n", primes.size(), primes.front()); }));

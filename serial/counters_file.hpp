@@ -1,5 +1,5 @@
-// The file that RUBATO_COUNTERS names, as the native engine writes it: what `rubato run --engine serial`
-// makes its summary of. Written when the program ends; without the variable nothing is.
+// The file that RUBATO_COUNTERS names, as the native engine writes it: `rubato run --engine serial` makes its
+// summary of it. Written when the program ends; without the variable there is no file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,8 @@
 
 namespace rubato::inline v0::engine {
 
-/// Since the program started. The engine counts here; what is written at the end outlives the engine.
+/// Counts since the program started. They outlive the engine, which counts here, since they are written at
+/// the end.
 struct Totals {
   std::uint64_t tasks_created = 0;
   std::uint64_t tasks_run = 0;

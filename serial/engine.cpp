@@ -64,7 +64,7 @@ class Engine {
   bool is_running() const { return is_running_; }
   bool is_foreign_thread() const { return is_running_ && std::this_thread::get_id() != runner_; }
 
-  /// @param traits what the order of the task and its exclusion depend on.
+  /// @param traits  the properties that the order of the task and its exclusion depend on
   void submit(Task task, const TaskTies::Task& traits) {
     if (is_foreign_thread()) throw TaskError(errors::foreign_thread(name_of(task.function)));
     if (running_ != nullptr && task.at) check_order(task);

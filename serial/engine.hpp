@@ -12,8 +12,8 @@ struct ActorHooks {
 };
 extern ActorHooks actor_hooks;
 
-/// Ties (serial/tie_check.hpp) are not looked for between what tasks do before they call this, and what
-/// others do after they have.
+/// Orders the running task's earlier actions before the later actions of other tasks that call this: no ties
+/// between them are looked for (serial/tie_check.hpp).
 void order_with_others();
 /// Tells running tasks apart; 0 outside.
 std::uint64_t running_number();

@@ -24,7 +24,7 @@ class TieCheck {
   void begin(std::uint64_t task, const TaskGroup* after);
   /// The running task has ended, as a member of this group, if it is one.
   void end(const TaskGroup* group);
-  /// All that used `object` before comes before what the running task does from now on.
+  /// All earlier uses of `object` come before the running task's actions from now on.
   void synchronize(const void* object);
   /// The running task touches tracked data. Errors: TaskError for a tie.
   void access(const void* at, unsigned bytes, bool is_write);

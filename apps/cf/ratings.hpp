@@ -1,5 +1,5 @@
-// Ratings of items by users, and features in fixed point: what both cf's tasks and its serial reference start
-// from. Integer arithmetic, so that the order of sums changes nothing.
+// Ratings of items by users, and features in fixed point: the input of both cf's tasks and its serial
+// reference. Integer arithmetic, so that the order of sums changes nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 

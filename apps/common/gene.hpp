@@ -1,6 +1,5 @@
 // A gene and pieces of it, which genome and STAMP's genome put together. A piece has up to 64 nucleotides of
-// two bits, the first in the highest places, so that what pieces have in common at their ends is found by
-// shifting.
+// two bits, the first in the highest places, so that the common ends of pieces are found by shifting.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,5 @@
-// A directed graph with lengths in compressed sparse rows: what graph applications read, generate and walk.
+// A directed graph with lengths in compressed sparse rows: the data that graph applications read, generate
+// and walk.
 // SPDX-License-Identifier: MIT
 #pragma once
 

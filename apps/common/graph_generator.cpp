@@ -17,8 +17,8 @@
 namespace rubato::apps {
 namespace {
 
-// Whole numbers only: the same graph on every machine, whatever it does with floating point.
-// Distance of neighbouring junctions before they are moved: large against the number of junctions on a
+// Distance of neighbouring junctions before they are moved. A whole number, as all here: the graph is the
+// same on every machine, whatever its floating point does. Large against the number of junctions on a
 // shortest path, so that sums of lengths rarely coincide.
 constexpr std::int64_t kSpacing = 10'000;
 constexpr std::int64_t kJitter = 3'500;  // below half the spacing, so that grid edges never cross

@@ -32,8 +32,8 @@ Graph generate_rmat(unsigned scale, std::uint32_t degree, std::uint64_t seed);
 /// vertices >= 2, degree >= 2, width 1 to vertices - 1, at most 2^32 - 2 arcs.
 Graph generate_band(std::uint32_t vertices, std::uint32_t degree, std::uint32_t width, std::uint64_t seed);
 
-/// From the text of --generate; `positions`, if given, gets those of the vertices, or none if they have no
-/// place. @throws InputError, which says what was expected.
+/// Generates the graph that the text of --generate describes; `positions`, if given, gets those of the
+/// vertices, or none if they have no place. @throws InputError, which says what was expected.
 Graph generate_graph(const std::string& what, std::uint64_t seed, std::vector<Point>* positions = nullptr);
 
 }  // namespace rubato::apps

@@ -17,7 +17,8 @@ std::string count_text(std::uint64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-/// Room for what a header announces, but no more than a damaged header should cost before its lines are seen.
+/// Reserves room for as many edges as a header announces. A damaged header gets no more than a bounded amount
+/// before its lines are seen.
 void reserve(std::vector<Edge>& edges, std::uint64_t announced) {
   edges.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(announced, 1u << 24)));
 }

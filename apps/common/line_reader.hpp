@@ -1,4 +1,4 @@
-// Lines and numbers of a text file, with the place of whatever is wrong.
+// Lines and numbers of a text file, with the place of each error.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -18,7 +18,7 @@ bool parse(CommandLine& line, int argc, char** argv) {
   return true;
 }
 
-/// The parser's own sentence names what it did not expect from the last to the first.
+/// Sentence about a wrong command line. The parser's own names unexpected words from the last to the first.
 std::string sentence_of(const CommandLineError& error) {
   if (error.unexpected.empty()) return error.what();
   std::string sentence = "not expected:";

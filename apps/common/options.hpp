@@ -61,9 +61,9 @@ struct Application {
   int (*run)(const Options& options);  // returns 0, or 1 for a failed check
 };
 
-/// Parses the line, whose options are declared, runs, and says what is wrong with usage or input. Exit codes:
-/// what `run` returns; 2 wrong usage, input or engine options; 3 a task broke a rule of the task model or
-/// ended with an exception.
+/// Parses the line, whose options are declared, runs, and reports errors of usage or input. Exit codes: what
+/// `run` returns; 2 wrong usage, input or engine options; 3 a task broke a rule of the task model or ended
+/// with an exception.
 int parse_and_run(const char* name, CommandLine& line, const std::function<int()>& run, int argc,
                   char** argv);
 

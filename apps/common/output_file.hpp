@@ -18,8 +18,8 @@
 
 namespace rubato::apps {
 
-/// Written beside its place, and put there when it is finished; an older one stays until then. Devices, pipes
-/// and what is standard output already are written as they are.
+/// File that is written beside its place, and moved there when it is finished; an older one stays until then.
+/// Devices, pipes and a file that is standard output already are written directly.
 class OutputFile {
  public:
   /// @throws InputError if it cannot be opened.

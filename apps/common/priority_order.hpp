@@ -1,5 +1,6 @@
-// An undirected graph whose vertices have turns: what greedy algorithms walk (mis, color), and triangle. Arcs
-// of the input are edges whatever their direction; loops, repetitions and lengths mean nothing.
+// An undirected graph whose vertices have turns: the graph of greedy algorithms (mis, color), and of
+// triangle. Arcs of the input are edges whatever their direction; loops, repetitions and lengths mean
+// nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 

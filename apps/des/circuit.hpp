@@ -1,5 +1,5 @@
-// A combinational gate-level circuit, its delays, and its settled values: what des reads, generates and
-// simulates.
+// A combinational gate-level circuit, its delays, and its settled values: the input of des, which it reads or
+// generates.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -74,7 +74,8 @@ std::vector<std::uint8_t> settle(const Circuit& circuit, const std::vector<std::
 /// first, outputs p0 to p(2 width - 1).
 Circuit generate_csa(std::uint32_t width);
 
-/// From the text of --generate. @throws InputError, which says what was expected.
+/// Generates the circuit that the text of --generate describes. @throws InputError, which says what was
+/// expected.
 Circuit generate_circuit(const std::string& what);
 
 /// The product of two numbers given and returned as bits, lowest first: long multiplication, no gates.

@@ -1,4 +1,4 @@
-// The serial reference of genome, and what an assembly is.
+// Assemblies of genome, and its serial reference.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,5 @@
-// The join orders ⋈ customers in four forms with one result: tasks, and what they are compared with.
+// The join orders ⋈ customers in four forms with one result: tasks, and the three that they are compared
+// with.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -55,8 +55,8 @@ class Scanner {
     }
   }
 
-  /// The next records of the table become its own. @returns how many tasks it takes to sort them; 0: there
-  /// were none left, and what remained in batches is on its way now.
+  /// Takes the next records of the table. @returns how many tasks it takes to sort them; 0: there were none
+  /// left, and the rest of the batches is on its way now.
   std::size_t begin_burst() {
     const std::size_t size = std::max(scan_.records_per_task, kBurst);
     next_ = std::min(scan_.next.fetch_add(size, std::memory_order_relaxed), scan_.table.size());
@@ -118,7 +118,7 @@ using ScannerHandle = resource<Scanner<Record>>;
 template <class Record>
 void scan(ScannerHandle<Record> scanner);
 
-/// Reads a burst, in as many tasks as it takes. The first has low priority: what is in batches comes first.
+/// Reads a burst, in as many tasks as it takes. The first has low priority: records in batches come first.
 /// The others have high priority, and are created together: a partition of another core that gets small
 /// batches one by one would become ready, be claimed there and be empty again with each; and so would the
 /// scanner.

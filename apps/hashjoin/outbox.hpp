@@ -4,9 +4,9 @@
 // scanner that is far ahead of the partition should wait. Otherwise it would fill ever more batches, with a
 // page fault for every new page. Their records would have left the cache before a task reads them.
 //
-// Small batches must not cost more than the lines of their records. They are slices of a chunk: what a task
-// needs to know is in its arguments, and it only counts that its slice has come back; the scanner reads the
-// count when it needs another chunk.
+// Small batches must not cost more than the lines of their records. They are slices of a chunk. A task's
+// arguments say all it needs, and it only counts that its slice has come back. The scanner reads the count
+// when it needs another chunk.
 // SPDX-License-Identifier: MIT
 #pragma once
 

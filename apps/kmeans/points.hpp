@@ -1,5 +1,5 @@
-// Points in fixed point, and what a clustering of them is: where both kmeans' tasks and its serial reference
-// start and what they end with. Integer arithmetic, so that the order of sums changes nothing.
+// Points in fixed point, and a clustering of them: input and result of both kmeans' tasks and its serial
+// reference. Integer arithmetic, so that the order of sums changes nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// A mesh of wormhole routers, its traffic and what becomes of each packet: what nocsim's tasks and its serial
-// reference have in common.
+// A mesh of wormhole routers, its traffic and the fate of each packet: the common part of nocsim's tasks and
+// its serial reference.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,7 +32,7 @@ struct Schedule {
 };
 
 /// In every one of `cycles` cycles each router sends a packet at random, so that all flits are `load_percent`
-/// of what its links take.
+/// of its links' capacity.
 Schedule random_schedule(const Network& network, Traffic traffic, std::uint64_t cycles,
                          std::uint32_t load_percent, std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Numbers below 2^64 with many binary places: just what digits of pi need.
+// Numbers below 2^64 with many binary places: just enough for digits of pi.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -60,7 +60,7 @@ const Benchmark& chosen(const Options& o) {
   return *found;
 }
 
-/// @throws InputError naming what is wrong with a --set.
+/// Sets a parameter by the text of a --set. @throws InputError if the text is wrong.
 void set(const Benchmark& benchmark, const std::string& text, std::vector<std::uint64_t>& values) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);

@@ -79,7 +79,8 @@ class JavaRandom {
   double next_gaussian_ = 0;
 };
 
-/// As many steps of PR as busy loops of the suite have. @returns what keeps a compiler from removing them.
+/// Does as many steps of PR as busy loops of the suite have. @returns a value that keeps a compiler from
+/// removing them.
 inline std::uint32_t work(SuiteRandom& random, std::uint64_t steps) {
   std::uint32_t last = 0;
   for (std::uint64_t i = 0; i < steps; ++i) last = random.next();

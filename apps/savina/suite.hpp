@@ -1,5 +1,5 @@
 // Common part of the benchmarks: their description, and one iteration of one, which measures it and collects
-// what was wrong. The list of all is in suite.cpp.
+// errors. The list of all is in suite.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -50,7 +50,7 @@ class Iteration {
   std::uint64_t operator[](std::string_view name) const;
   std::uint64_t seed() const { return seed_; }
 
-  /// Times what `start` spawns until all of it has come to its end.
+  /// Times the actors that `start` spawns until all of them have ended.
   template <class F>
   void measure(F&& start) {
     const ActorCounters before = actor_counters();

@@ -1,5 +1,5 @@
-// TPC-C's transactions (specification 5.11, clause 2): what terminals ask for, what they get, and what both
-// the tasks and the serial reference do to single rows.
+// TPC-C's transactions (specification 5.11, clause 2): requests of terminals, their answers, and the changes
+// of single rows that both the tasks and the serial reference make.
 // SPDX-License-Identifier: MIT
 #pragma once
 

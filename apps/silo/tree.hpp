@@ -12,8 +12,8 @@
 
 namespace rubato::apps::silo {
 
-/// A base of what tasks allocate: blocks of whole lines, which the chip's allocators put on lines of their
-/// own.
+/// Base of types that tasks allocate: blocks of whole lines, which the chip's allocators put on lines of
+/// their own.
 struct WholeLines {
   static void* operator new(std::size_t bytes) { return ::operator new((bytes + 63) / 64 * 64); }
   static void operator delete(void* block) { ::operator delete(block); }

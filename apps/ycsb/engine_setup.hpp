@@ -1,4 +1,4 @@
-// How many threads work, and what the engine is told about it and about synchronization.
+// Setup of the engine: the number of threads that work, and the synchronization.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace rubato::apps::ycsb {
 
-/// Configures the engine; 0: its own choice of workers. @returns their number, which the variants that do
-/// without the engine have threads: so what it says about too many holds for all. The serial engine has one
+/// Configures the engine; 0: its own choice of workers. @returns their number. Variants that do without the
+/// engine have as many threads, so that its error about too many holds for all. The serial engine has one
 /// worker, and nothing to keep apart. InputError for more workers than CPUs, unless that is asked for
 /// (RUBATO_OVERSUBSCRIBE=1).
 unsigned set_up_engine(unsigned workers, Sync sync);

@@ -100,7 +100,8 @@ void declare(CommandLine& line, Options& o) {
       "Prints requests a second and their latencies; with tasks also how much memory the tree took at most.");
 }
 
-/// @throws InputError for what cannot go together, and for a file that cannot be written.
+/// Checks the options together. @throws InputError for those that exclude each other, and for a file that
+/// cannot be written.
 void check_combination(const Options& o) {
   const bool is_tbb = o.variant == VariantName::tbb_step || o.variant == VariantName::tbb_lookup;
   if (o.sync == Sync::scheduled && o.variant != VariantName::tasks) {

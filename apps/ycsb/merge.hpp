@@ -1,6 +1,6 @@
 // Gives emptied nodes back: of two neighbours under one parent the left takes everything, the right is freed.
-// Runs alone: no visit is under way, but visits that wait may hold links to any node. They are kept right by
-// what is left of a freed node, which sends every visit to the node that took its place:
+// Runs alone: no visit is under way, but visits that wait may hold links to any node. The rest of a freed
+// node keeps them right: it sends every visit to the node that took its place:
 //
 //     left [a, b) -> right [b, c) -> ...      left [a, c) -> ...        right: no entries, high key 0
 //                                               ^------------- right

@@ -1,5 +1,5 @@
-// When requests began and ended and what they were answered: nothing, a sample for latencies, or all of it as
-// a history for the checks. Each request has a slot of its own, so that recording needs no synchronization.
+// Record of the begin, end and answer of requests: of none, of a sample for latencies, or of all as a history
+// for the checks. Each request has a slot of its own, so that recording needs no synchronization.
 // SPDX-License-Identifier: MIT
 #pragma once
 

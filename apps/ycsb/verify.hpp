@@ -1,4 +1,4 @@
-// Did a run do what its requests say? (design of the native engine, rule R15)
+// Verification of a run: did it do what its requests say? (R15)
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace rubato::apps::ycsb {
 namespace {
 
-/// In percent; the rest is what `other` says.
+/// Mix of requests in percent; the rest is `other`.
 struct Mix {
   char name;
   unsigned lookups;

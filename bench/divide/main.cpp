@@ -87,7 +87,7 @@ bool parse(const char* text, std::uint64_t& number) {
   return std::from_chars(text, end, number) == std::from_chars_result{end, {}} && number != 0;
 }
 
-/// Since the program began; what getrusage() says includes the time before exec().
+/// Peak memory since the program began; getrusage() would include the time before exec().
 double peak_megabytes() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

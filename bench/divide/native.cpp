@@ -31,7 +31,7 @@ void add_up(Call* call) {
   *call->result = call->a + call->b;
   delete call;
 }
-/// `group`: to which this task belongs, and so does what completes its result.
+/// @param group  the group of this task, and of the task that completes its result
 void call_fib(unsigned n, std::uint64_t* result, TaskGroup* group) {
   if (n <= kFibLeaf) {
     *result = serial_fib(n);

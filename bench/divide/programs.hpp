@@ -1,5 +1,5 @@
-// Programs that divide their work, written for several libraries: what is the same in all of them. Each
-// library implements Programs in a file of its own, in the words of its manual.
+// Programs that divide their work, written for several libraries: the part that all share. Each library
+// implements Programs in a file of its own, in the words of its manual.
 // SPDX-License-Identifier: MIT
 #pragma once
 

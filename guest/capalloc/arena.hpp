@@ -70,7 +70,7 @@ struct Arena {
       kPages * (sizeof(std::uint32_t) + sizeof(Span) +
                 std::uint64_t{kUnitsPerPage} * (sizeof(std::uint16_t) + sizeof(Mark)));
 
-  /// Lays out the arena and what is known of it in two reserved ranges, both aligned to kPageBytes.
+  /// Lays out the arena and its metadata in two reserved ranges, both aligned to kPageBytes.
   void place(std::uintptr_t blocks, std::uintptr_t known) {
     base = blocks;
     const auto next = [&](std::uint64_t bytes) {
@@ -83,7 +83,7 @@ struct Arena {
     slots = reinterpret_cast<std::uint16_t*>(next(kUnitsPerPage * sizeof(std::uint16_t)));
     marks = reinterpret_cast<Mark*>(next(kUnitsPerPage * sizeof(Mark)));
   }
-  /// Makes pages usable, and what is known of them: make(begin, bytes) does it for one range.
+  /// Makes pages and their metadata usable: make(begin, bytes) does it for one range.
   template <class Make>
   bool commit(PageNumber first, std::uint32_t pages, Make make) const {
     const auto part = [&](auto* table, std::uint64_t each) {
@@ -110,7 +110,7 @@ struct Arena {
     __atomic_compare_exchange_n(mark_at(marks, offset), &freed, Mark{0}, false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
   }
-  /// `offset` of a block from what `marks` begin with; by one shift.
+  /// Address of a block's mark, by one shift. `offset`: from the first address that `marks` covers.
   static Mark* mark_at(Mark* marks, std::uint64_t offset) {
     return reinterpret_cast<Mark*>(reinterpret_cast<std::uintptr_t>(marks) + offset / (kUnit / sizeof(Mark)));
   }

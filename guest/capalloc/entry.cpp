@@ -122,7 +122,7 @@ RUBATO_CAPSULE(std::uint64_t, capalloc_take_aligned, (std::uint64_t bytes, std::
 
 RUBATO_CAPSULE(std::uint64_t, capalloc_usable, (std::uint64_t address)) { return heap->usable(address); }
 
-/// Null, or what is wrong with the heap. While no task runs.
+/// Error in the heap, or null. For use while no task runs.
 RUBATO_CAPSULE(const char*, capalloc_check, ()) { return heap->is_set() ? heap->check() : nullptr; }
 
 namespace {
@@ -185,7 +185,7 @@ bool is_set = false;
   is_set = true;
 }
 
-/// The C library allocates before constructors run, and before what sets the capsules.
+/// The C library allocates before constructors run, and before the capsules are set.
 void be_set() {
   if (!is_set) [[unlikely]]
     set();

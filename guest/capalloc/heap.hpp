@@ -259,7 +259,7 @@ class Heap {
     if (bin.top == bin.limit) give_half(bin, size_class);
     *bin.top++ = address;
   }
-  /// The older half: what was freed last is likely to be in the core's L1.
+  /// Gives the older half: blocks freed last are likely to be in the core's L1.
   void give_half(Bin& bin, unsigned size_class) {
     std::uint64_t* const bottom = bin.bottom(size_class);
     const auto half = (bin.top - bottom) / 2;

@@ -8,7 +8,7 @@
 
 namespace rubato::workloads {
 
-/// For CommandLine::Option::check(). @returns what is wrong, or nothing.
+/// Check of a power of two, for CommandLine::Option::check(). @returns the error, or nothing.
 inline std::string power_of_two(const std::string& text) {
   unsigned long long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,5 +1,5 @@
-// How threads wait for each other: they look at an atomic variable for a while, then let other threads run
-// between looks. No other memory is touched, so what a protocol is measured with is the program's sharing.
+// Waits of threads for each other: they look at an atomic variable for a while, then let other threads run
+// between looks. No other memory is touched, so that a protocol is measured with the program's sharing alone.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace rubato::workloads {
 
-/// Returns when `value` is at least `least`: what was done before it was stored with release is visible then.
+/// Returns when `value` is at least `least`. All writes before that value's store with release are visible
+/// then.
 inline void wait_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) {
   constexpr unsigned kLooks = 32;
   for (unsigned looks = 0; value.load(std::memory_order_acquire) < least; ++looks)

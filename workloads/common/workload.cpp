@@ -16,8 +16,8 @@ namespace rubato::workloads {
 
 namespace {
 
-/// A thread a core, if there are as many: what it warms up in fast-forward are then the caches that it will
-/// use.
+/// Keeps each thread on a core, if there are enough cores: in fast-forward it then warms up the caches that
+/// it will use.
 void stay_on_core(unsigned thread, unsigned threads) {
   if (threads > std::thread::hardware_concurrency() || threads > CPU_SETSIZE) return;
   cpu_set_t core;

@@ -29,8 +29,8 @@ struct WorkloadOptions {
   bool verify = false;
 };
 
-/// Declares --threads, --warm, --work, --seed and --verify; `o` has their defaults. `unit`: what --warm and
-/// --work count, such as "transactions of each thread".
+/// Declares --threads, --warm, --work, --seed and --verify; `o` has their defaults. `unit`: the unit of
+/// --warm and --work, such as "transactions of each thread".
 void add_workload_options(CommandLine& line, WorkloadOptions& o, const std::string& unit);
 
 /// Runs `part(thread, units, is_warm)` on `o.threads` threads at once: first each with o.warm units, then
@@ -39,8 +39,8 @@ void add_workload_options(CommandLine& line, WorkloadOptions& o, const std::stri
 void run_in_region(const WorkloadOptions& o,
                    const std::function<void(unsigned thread, std::uint64_t units, bool is_warm)>& part);
 
-/// main() of a workload: parses, runs, and says in one sentence what is wrong. Returns 0, 1 for a
-/// WrongResult, or 2 for a wrong command line or too little memory.
+/// main() of a workload: parses, runs, and reports an error in one sentence. Returns 0, 1 for a WrongResult,
+/// or 2 for a wrong command line or too little memory.
 int workload_main(const char* name, CommandLine& line, const std::function<void()>& run, int argc,
                   char** argv);
 

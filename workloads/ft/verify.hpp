@@ -7,7 +7,7 @@
 
 namespace rubato::workloads::ft {
 
-/// Is `done` what the transforms should leave? @throws WrongResult
+/// Checks that `done` is the result of the transforms. @throws WrongResult
 void verify(const Diffusion& done, const Box& box, const WorkloadOptions& o);
 
 }  // namespace rubato::workloads::ft

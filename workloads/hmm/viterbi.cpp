@@ -31,7 +31,7 @@ Score Viterbi::score(const Sequence& sequence) {
           std::max({old.match + t.match_match, old.insert + t.insert_match, old.deletion + t.delete_match});
       deletion_from = std::max(cell.match + t.match_delete, cell.deletion + t.delete_delete);
       end = std::max(end, cell.match);
-      // Sums of what is impossible stay so.
+      // Sums of impossible scores stay impossible.
       cell.insert = std::max(cell.insert, kImpossible);
     }
     std::swap(before_, now_);

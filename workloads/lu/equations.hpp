@@ -4,7 +4,7 @@
 //
 //   D(p) u(p) - sum over directions d of B(d) u(p + d) = b(p)
 //
-// In the maximum norm |D^-1| <= 1 and |B(d)| = 1/10, which is what the sweeps' convergence rests on.
+// In the maximum norm |D^-1| <= 1 and |B(d)| = 1/10, on which the sweeps' convergence rests.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,9 +24,9 @@ constexpr double kNeighbourNorm = 0.1;
 using Field = LineVector<Vector>;  // of the points, by z, y and x
 
 struct Equations {
-  /// The blocks of all points; what is of a single point is not set.
+  /// Makes the blocks of all points; values of single points are not set.
   Equations(unsigned size, std::uint64_t seed);
-  /// Sets rows [first, end) of each plane: first what is drawn, of all rows, then the right side.
+  /// Sets rows [first, end) of each plane: first the random values, of all rows, then the right side.
   void draw_rows(unsigned first, unsigned end);
   void find_right_side(unsigned first, unsigned end);
 
@@ -43,7 +43,7 @@ struct Equations {
   Field right_side;
 };
 
-/// b - A u at a point, written from the definition: what the sweeps are checked with.
+/// b - A u at a point, written from the definition: the check of the sweeps.
 Vector plain_residual(const Equations& equations, const Field& u, unsigned z, unsigned y, unsigned x);
 
 }  // namespace rubato::workloads::lu

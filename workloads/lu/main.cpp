@@ -33,7 +33,7 @@ double largest_error(const Equations& e, const Field& u) {
   return error;
 }
 
-// An iteration as two sweeps of over-relaxation, each point from what its neighbours are at that moment.
+// An iteration as two sweeps of over-relaxation, each point from its neighbours' values at that moment.
 void plain_iteration(const Equations& e, Field& u) {
   const auto relax = [&](std::size_t p) {
     const auto n = e.size;

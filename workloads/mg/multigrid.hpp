@@ -49,7 +49,7 @@ class Multigrid {
   std::vector<std::vector<double>> scratch_;  ///< a row of each thread
 };
 
-/// The root of the mean square of f + laplace(u), written point by point: what Multigrid is checked with.
+/// The root of the mean square of f + laplace(u), written point by point: the check of Multigrid.
 double residual_norm(const Grid& u, const Grid& f);
 
 }  // namespace rubato::workloads::mg

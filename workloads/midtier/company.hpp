@@ -61,7 +61,7 @@ class Warehouse {
   void take_stock(std::uint64_t item, std::uint64_t quantity);
   void take_payment(std::uint64_t customer, std::uint64_t amount);
 
-  /// Collects, and compares what can be reached with what was made. @throws WrongResult
+  /// Collects, and compares the reachable objects with those that were made. @throws WrongResult
   void verify();
   /// Amounts that this warehouse's thread has added to the company's totals.
   [[nodiscard]] const Totals& own() const { return own_; }

@@ -37,7 +37,7 @@ class Heap {
   /// A new object: references are null, words 0. There is room for it (has_room()).
   Object* make(unsigned kind, unsigned refs, unsigned words);
   [[nodiscard]] bool has_room(std::size_t words) const { return used_ + words <= half_; }
-  /// Moves what can be reached from `root` to the other half. @returns the root's new place
+  /// Moves the objects that can be reached from `root` to the other half. @returns the root's new place
   Object* collect(Object* root);
 
   [[nodiscard]] std::size_t used() const { return used_; }

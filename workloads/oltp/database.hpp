@@ -27,7 +27,7 @@ struct Sizes {
   [[nodiscard]] unsigned names() const { return (customers + 2) / 3; }
 };
 
-/// Keys of trees: the district above what orders its entries. `order` counts from 1.
+/// Keys of trees: the district, then the number that orders its entries. `order` counts from 1.
 constexpr std::uint64_t order_key(unsigned district, std::uint64_t order) {
   return static_cast<std::uint64_t>(district) << 56 | order << 8;
 }

@@ -1,6 +1,6 @@
-// The log that all transactions share: a thread collects what a transaction changes, takes its place in the
-// log at the commit, and copies it there. The log is a ring; the thread that fills a segment writes it out:
-// here, into a checksum.
+// The log that all transactions share: a thread collects a transaction's changes, takes its place in the log
+// at the commit, and copies it there. The log is a ring; the thread that fills a segment writes it out: here,
+// into a checksum.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -47,8 +47,8 @@ class Log {
   void verify(const std::vector<std::uint64_t>& commits) const;
 
  private:
-  // A record: its position, its type, the checksum of the one before; what changed; its size in words, and
-  // the checksum of all that.
+  // A record: its position, its type, the checksum of the one before; the changes; its size in words, and the
+  // checksum of all that.
   static constexpr std::uint64_t kOverhead = 5;
   /// A part of the ring. The thread that copies the last of its words writes it out, and frees it for the
   /// next turn.

@@ -1,6 +1,6 @@
-// The nine tables of TPC-C, as rows of words: a number is a word, a text several, filled with blanks.
-// Columns are types, so that what reads or changes one is code of its own (statements.hpp). The widths are
-// those of TPC-C rounded up to words, but c_data: 256 bytes instead of 500.
+// The nine tables of TPC-C, as rows of words: a number is a word, a text several, filled with blanks. Columns
+// are types, so that reading or changing one is code of its own (statements.hpp). The widths are those of
+// TPC-C rounded up to words, but c_data: 256 bytes instead of 500.
 // SPDX-License-Identifier: MIT
 #pragma once
 

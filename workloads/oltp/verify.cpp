@@ -1,5 +1,5 @@
-// TPC-C's consistency conditions (3.3.2), and what else must hold: every row agrees with its checksum, and
-// sums of money and goods with what the transactions left.
+// TPC-C's consistency conditions (3.3.2), and further invariants: every row agrees with its checksum, and
+// sums of money and goods with the transactions' totals.
 // SPDX-License-Identifier: MIT
 #include <memory>
 #include <string>

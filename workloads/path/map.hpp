@@ -1,4 +1,4 @@
-// A map of square fields: walls, and what each other field costs to enter.
+// A map of square fields: walls, and the cost of entering each other field.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace rubato::workloads::path {
 
-/// A field, and what the search that visited it last knows of it: 16 bytes, so that a map of 704 x 704 takes
-/// 8 MB.
+/// A field, with the state of the search that visited it last: 16 bytes, so that a map of 704 x 704 takes 8
+/// MB.
 struct Field {
   std::uint32_t search;
   std::uint32_t distance;  ///< from the start

@@ -28,7 +28,7 @@ class Search {
   std::uint32_t at_least(std::size_t from, std::size_t to) const;
 
   Map map_;
-  /// Fields to visit, by what a path over them costs at least, modulo kBuckets. A step adds less to that than
+  /// Fields to visit, by the least cost of a path over them, modulo kBuckets. A step adds less to that than
   /// there are buckets. A field is in one for each time that a shorter way to it was found.
   static constexpr unsigned kBuckets = 16;
   std::array<std::vector<std::uint32_t>, kBuckets> buckets_;

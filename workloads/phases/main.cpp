@@ -1,6 +1,7 @@
 // Threads that alternate between a phase in which all of them use the same lines and one in which each goes
-// through data of its own: what a directory is for, and what a filter of private lines is for. Neither split
-// of a storage between the two is right for both phases (docs/coherence.md). Two programs, by --sharing:
+// through data of its own: the first is the case for a directory, the second for a filter of private lines.
+// Neither split of a storage between the two is right for both phases (docs/coherence.md). Two programs, by
+// --sharing:
 //
 //   updates    in the shared phase threads add to counters of their own, in lines at random
 //   exchange   each thread writes its part of the lines, then reads another thread's part, and so on

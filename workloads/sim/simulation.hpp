@@ -1,6 +1,6 @@
 // Packets that cross a network, simulated event by event. Each node makes packets for others at random times
 // and answers those that it receives; each link sends one packet at a time, and others wait for it in a
-// queue, whose end drops what it has no room for. `Events`: EventHeap or PlainEvents.
+// queue, which drops packets that it has no room for. `Events`: EventHeap or PlainEvents.
 // SPDX-License-Identifier: MIT
 #pragma once
 

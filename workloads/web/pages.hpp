@@ -1,5 +1,5 @@
-// Pages that are built: templates of text with places for what depends on the user. Users' records are
-// shared: any thread serves any user.
+// Pages that are built: templates of text with places for the user's data. Users' records are shared: any
+// thread serves any user.
 // SPDX-License-Identifier: MIT
 #pragma once
 

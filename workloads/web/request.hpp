@@ -1,4 +1,4 @@
-// Requests as text: what clients send, and what the server reads out of it.
+// Requests as text: as clients send them, and as the server reads them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -45,7 +45,7 @@ class Response {
     }
     return sum;
   }
-  /// The network takes what the buffer has.
+  /// Hands the buffer to the network.
   void transmit() {
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < used_; ++i) sum += buffer_->words[i];
@@ -53,7 +53,7 @@ class Response {
     sent_ += used_;
     used_ = 0;
   }
-  /// Ends a response: what has arrived since the last end.
+  /// Data that have arrived since the last end; taking them ends a response.
   struct Arrived {
     std::uint64_t words, sum;
   };

@@ -1,6 +1,6 @@
 // The files of a web site: directories as SPECweb99 has them, of 36 files in four classes, 102 bytes to 918
 // KB, synthetic. Small classes are asked for more often than large ones, directories alike. They are kept one
-// behind the other in a temporary file, for what a server reads from a disk no core writes.
+// behind the other in a temporary file, since no core writes data that a server reads from a disk.
 // SPDX-License-Identifier: MIT
 #pragma once
 

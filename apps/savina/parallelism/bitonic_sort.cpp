@@ -17,7 +17,7 @@ struct Key {
 struct Exit {};
 using Node = actor<Key, Exit>;
 
-/// Hands on what comes; the suite has such actors at the borders of its steps.
+/// Hands on its messages; the suite has such actors at the borders of its steps.
 struct Forwarder : behavior<Key, Exit> {
   Forwarder(std::uint32_t order, Node next) : order_(order), next_(next) {}
   void on(Key key) { next_.send(Key{key.value, order_}); }

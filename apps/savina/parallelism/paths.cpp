@@ -1,4 +1,4 @@
-// All-pairs shortest paths: blocks of the matrix of Floyd and Warshall, which send each other what they have
+// All-pairs shortest paths: blocks of the matrix of Floyd and Warshall, which send each other their contents
 // after each vertex.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -57,7 +57,7 @@ struct BlockActor : behavior<Result, Neighbors, Begin> {
     notify();
     go_on_while_complete();
   }
-  /// A fast neighbour is one round ahead, never two: two sets in turn hold what comes.
+  /// A fast neighbour is one round ahead, never two: two sets hold the results in turn.
   void on(Result result) {
     if (!nodes_) {
       put_aside_.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Successive over-relaxation: an actor a grid point, which computes with what its neighbours send; two actors
+// Successive over-relaxation: an actor a grid point, which computes with its neighbours' values; two actors
 // own a half each.
 // SPDX-License-Identifier: MIT
 #include <memory>

@@ -1,5 +1,5 @@
-// Guided search (the suite's a*): workers look for a way through a grid of three dimensions and share what
-// they do not finish.
+// Guided search (the suite's a*): workers look for a way through a grid of three dimensions and share
+// unfinished work.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <atomic>

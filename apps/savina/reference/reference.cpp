@@ -75,7 +75,7 @@ std::vector<std::uint64_t> shortest_paths(std::vector<std::uint64_t> lengths, st
 }
 
 double over_relaxation(std::vector<double> grid, std::size_t size, unsigned iterations, double omega) {
-  // The actors of one colour begin by sending what they have: they change once less.
+  // The actors of one colour begin by sending their values: they change once less.
   const auto relax = [&](std::size_t color) {
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t j = (i + color) % 2; j < size; j += 2) {

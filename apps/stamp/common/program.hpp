@@ -24,7 +24,7 @@ struct Parameter {
   std::uint64_t high = 0;  ///< with --contention high; 0: as without
 };
 
-/// The parameters' values, by name, and what all programs have.
+/// The parameters' values, by name, and those that all programs have.
 class Settings {
  public:
   unsigned threads = 1;
@@ -45,7 +45,7 @@ class Worker {
       : index_(index), threads_(threads), all_(all) {}
   unsigned index() const { return index_; }
   bool is_first() const { return index_ == 0; }
-  /// Waits until every thread has called it: what was written before may be read plainly behind it.
+  /// Waits until every thread has called it: earlier writes may be read plainly behind it.
   void wait_for_all() { all_.arrive_and_wait(); }
   /// The thread's share of `count` things: [first, second).
   std::pair<std::uint64_t, std::uint64_t> share(std::uint64_t count) const {
@@ -62,7 +62,8 @@ class Program {
   virtual ~Program() = default;
   /// The measured part: each thread calls it once.
   virtual void work(Worker& worker) = 0;
-  /// After it, on one thread. @returns a sentence about what is wrong; empty if nothing is.
+  /// Checks the result after the measured part, on one thread. @returns a sentence about an error; empty:
+  /// none.
   virtual std::string check() = 0;
   /// A hash of the result. On one thread it is a function of parameters and seed.
   virtual std::uint64_t digest() = 0;

@@ -49,7 +49,7 @@ class Picture {
     path_.reserve(shape.cells());
   }
 
-  /// Copies the grid without a barrier, while others may change it: what the picture shows has to be checked.
+  /// Copies the grid without a barrier, while others may change it: the picture has to be checked.
   [[gnu::transaction_pure, gnu::noinline]] void copy(const Mark* grid) {
     for (Cell cell = 0; cell < shape_.cells(); ++cell)
       set(cell, __atomic_load_n(&grid[cell], __ATOMIC_RELAXED));

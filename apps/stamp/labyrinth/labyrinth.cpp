@@ -121,8 +121,8 @@ class Labyrinth final : public Program {
     __transaction_atomic {
       picture.copy(grid);
       bool has_way = picture.find(route);
-      // The copy may show what others have not yet committed, or will undo: a way is used if its cells are
-      // free, and that there is none is believed only of a copy that was read with barriers.
+      // The copy may show values that others have not yet committed, or will undo. A way is used if its cells
+      // are free. The absence of a way is believed only of a copy that was read with barriers.
       if (!has_way || !is_free(grid, picture)) {
         for (Cell cell = 0; cell < shape_.cells(); ++cell) picture.set(cell, grid[cell]);
         has_way = picture.find(route);

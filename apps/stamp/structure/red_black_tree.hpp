@@ -1,6 +1,6 @@
 // An ordered map as a red-black tree with parent pointers (Cormen et al., "Introduction to Algorithms",
 // chapter 13; null stands for the black leaves). Plain code: in a transaction the compiler's clones of it
-// run, so that nothing in here may call what is not transaction-safe.
+// run, so that all functions called in here must be transaction-safe.
 // SPDX-License-Identifier: MIT
 #pragma once
 

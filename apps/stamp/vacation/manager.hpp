@@ -1,6 +1,5 @@
-// The database of a travel agency: tables of cars, flights and rooms, and customers with what they have
-// reserved. Each function is called inside a transaction, and changes either everything that it names or
-// nothing.
+// The database of a travel agency: tables of cars, flights and rooms, and customers with their reservations.
+// Each function is called inside a transaction, and changes either everything that it names or nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
