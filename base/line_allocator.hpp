@@ -1,5 +1,5 @@
-// Arrays that begin at the beginning of a cache line of the machine that they are on, so that which elements
-// share a line is no accident.
+// Arrays that begin at the beginning of a cache line of the machine that they are on. So it is no accident
+// which elements share a line.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -17,10 +17,10 @@ struct Assembly {
   bool operator==(const Assembly&) const = default;
 };
 
-/// Segments of equal content count as the first of them. For ever shorter overlaps, each segment without a
-/// successor, in the order of numbers, is followed by the first other segment that has no predecessor yet and
-/// begins with the end of this one. A ring of segments is cut at its shortest overlap, of equal ones at the
-/// first behind its least number.
+/// Segments of equal content count as the first of them. Overlaps become ever shorter. For each, every
+/// segment without a successor, in the order of numbers, gets one: the first other segment that has no
+/// predecessor yet and begins with the end of this one. A ring of segments is cut at its shortest overlap, of
+/// equal ones at the first behind its least number.
 Assembly assemble_serially(const std::vector<Segment>& segments, std::uint64_t length);
 
 }  // namespace rubato::apps::genome

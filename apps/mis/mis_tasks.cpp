@@ -1,6 +1,6 @@
 // Tasks of a maximal independent set. A task reads and writes only the state of the vertex that is its locale
-// and a cache line, so that tasks of different vertices never conflict; lists and turns never change.
-// Exclusions keep the timestamp of the vertex that joined, which is before the turn of the excluded vertex.
+// and a cache line. So tasks of different vertices never conflict; lists and turns never change. Exclusions
+// keep the timestamp of the vertex that joined, which is before the turn of the excluded vertex.
 // SPDX-License-Identifier: MIT
 #include "apps/mis/mis_tasks.hpp"
 

@@ -1,7 +1,7 @@
 // TPC-C as ordered tasks (Espresso, Table III; after the in-memory database Silo, Tu et al., SOSP 2013).
-// Transaction n has the timestamps 64 n to 64 n + 63, and each of its tasks one of its own, so a run equals
-// the execution in the order of numbers, whatever the tasks' type. Tasks allocate the rows and nodes that
-// they insert.
+// Transaction n has the timestamps 64 n to 64 n + 63; each of its tasks has one of its own. A run therefore
+// equals the execution in the order of numbers, whatever the tasks' type. Tasks allocate the rows and nodes
+// that they insert.
 // SPDX-License-Identifier: MIT
 #pragma once
 

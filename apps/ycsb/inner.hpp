@@ -1,7 +1,7 @@
 // The nodes above the leaves: entries in ascending order, each the lowest key of a child and the link to it;
 // free entries hold kNoKey, so that a search needs neither the count nor the node's first line. A searcher
-// passes on where in the next node it expects the key, by interpolation between the two keys that bound it
-// (the keys of a level's nodes are quantiles of those below, so this is nearly always right); the search
+// passes on where in the next node it expects the key, by interpolation between the two keys that bound it.
+// This is nearly always right, since the keys of a level's nodes are quantiles of those below; the search
 // looks at a window of 8 entries there, and falls back to a binary search.
 // SPDX-License-Identifier: MIT
 #pragma once

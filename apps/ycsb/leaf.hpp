@@ -1,7 +1,7 @@
-// Leaves: a hash table of 15 lines of 4 entries in the node, so that a search needs one line, which the
-// searcher knows from the key alone and can have fetched before the search begins. Order matters only to
-// scans and splits, which sort. Invariant: between the line of a key's hash and the line where it lies, going
-// up and around, every line is full; so a search ends at the first line with a free entry.
+// Leaves: a hash table of 15 lines of 4 entries in the node. A search needs one line: the searcher knows it
+// from the key alone and can have it fetched before the search begins. Order matters only to scans and
+// splits, which sort. Invariant: between the line of a key's hash and the line where it lies, going up and
+// around, every line is full; so a search ends at the first line with a free entry.
 // SPDX-License-Identifier: MIT
 #pragma once
 

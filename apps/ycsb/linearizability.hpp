@@ -1,5 +1,6 @@
-// Is there an order of the requests for one key, within the times that each took, in which every answer is
-// right? (Herlihy and Wing 1990.) Keys are independent, so a history is linearizable if that of every key is.
+// Linearizability (Herlihy and Wing 1990): is there an order of the requests for one key, within the times
+// that each took, in which every answer is right? Keys are independent: a history is linearizable if that of
+// every key is.
 //
 // Four ways, tried in this order; the first three decide histories of any length:
 //   counter   lookups and additions of 1: the answers say the order.

@@ -1,7 +1,7 @@
 // A node of the B-link tree (MxTasking, Sec. 5.1; Lehman and Yao 1981): 1 KB, the same for all levels and all
 // variants of the tree. Contents of leaves: leaf.hpp; of the nodes above: inner.hpp. Nothing here
 // synchronizes: every mutable field is tracked, so that readers that lose against a writer read stale or
-// mixed words but never race, and every loop over a node is bounded by its capacity, so that they end.
+// mixed words but never race. Every loop over a node is bounded by its capacity, so that such readers end.
 //
 //   link    the word by which nodes name each other: a variant's handle, and how full the node was
 //   level   0 leaf, 1 branch (its children are leaves), 2 and more inner

@@ -150,8 +150,8 @@ namespace {
     fail(address, error);
 }
 
-/// Nothing could take this back. It is no capsule: where it is speculative, although there are capsules, it
-/// is called by a task that went wrong, and its first look at the heap is an exception.
+/// Gives a block back, which nothing could undo, and so is no capsule. If there are capsules and it is called
+/// speculatively, the task has gone wrong: its first look at the heap is an exception.
 [[gnu::always_inline]] inline void give_back_to(std::int64_t next_core, std::uint64_t address) {
   Heap& near = near_heap();
   near.give_cached(address, near.cache_before(next_core), give_back_slowly);

@@ -25,8 +25,8 @@ inline constexpr int kChildrenWithoutTree = 64;
 /// Stand-in for a resource and its header: the memory that is prefetched for a creator.
 alignas(64) inline std::uint64_t no_resource[64] = {};
 
-/// Locale of a creator task: excludes no other task. While it is pending it protects removed resources from
-/// being freed as the running task does, and so do the tasks that it creates in turn (R7).
+/// Locale of a creator task: excludes no other task. While it is pending, it keeps removed resources from
+/// being freed, as the running task does. So do the tasks that it creates in turn (R7).
 inline std::optional<Locale> held_by_running() {
   if ((current_thread->running->handle & handle::kResource) == 0) return std::nullopt;
   return Locale::of_resource(

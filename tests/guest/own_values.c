@@ -1,6 +1,6 @@
-// Reads a number, and for some rounds two threads write what only that number makes, to addresses that are
-// the same in every copy of this program, and look whether it is still there. An argument says how it ends:
-// "exit", at once, with status 7; by a "fault"; or with a check that must "fail".
+// Reads a number. For some rounds two threads write values that only that number makes, and look whether they
+// are still there. The addresses are the same in every copy of this program. An argument says how the run
+// ends: "exit", at once, with status 7; by a "fault"; or with a check that must "fail".
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 //
 // The thread sanitizer keeps a copy of each thread's call stack, and stores it with every allocation. It is
 // told of each switch: otherwise the calls of all stacks end up in one copy, which never returns to its
-// beginning, so that every allocation stores a stack not seen before (24 GB after minutes).
+// beginning. Then every allocation stores a stack not seen before (24 GB after minutes).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,6 @@
 // A random task program (C19): tasks of every type, with and without timestamps and locales, that read and
-// write a few lines in every way the instruction set has, and go wrong only on what no serial execution sees.
+// write a few lines in every way the instruction set has. They go wrong only on values that no serial
+// execution sees.
 //
 //   unique   every timestamp is different (but of leaves that only add to what their locale owns): the final
 //            memory is the same on every engine

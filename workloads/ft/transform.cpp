@@ -78,9 +78,9 @@ void Transform::columns(Complex* plane, unsigned length, unsigned thread, bool i
 }
 
 // Transforms scratch.now, and returns where the result is: `together` sequences of `length` numbers, one of
-// each after another. A stage splits each sequence of 2 * half numbers x into one of x[p] + x[p + half],
-// whose transform has the even places, and one of (x[p] - x[p + half]) * root^p, with the odd ones; they are
-// stored where these places are in the end.
+// each after another. A stage splits each sequence of 2 * half numbers x in two. The transform of x[p] + x[p
+// + half] has the even places, that of (x[p] - x[p + half]) * root^p the odd ones; they are stored where
+// these places are in the end.
 Complex* Transform::stages(unsigned length, unsigned together, unsigned thread, bool inverse) {
   Complex *now = scratch_[thread].now.data(), *next = scratch_[thread].next.data();
   for (unsigned half = length / 2, apart = together; half >= 1; half /= 2, apart *= 2) {

@@ -1,6 +1,6 @@
-// The linear equations that lu solves: at each point of a cube five unknowns, coupled with each other by a
-// block that is different at each point, and with those of the six neighbours by a block for each direction.
-// Beyond the cube all is zero.
+// The linear equations that lu solves: at each point of a cube five unknowns. A block that is different at
+// each point couples them with each other; a block for each direction couples them with those of the six
+// neighbours. Beyond the cube all is zero.
 //
 //   D(p) u(p) - sum over directions d of B(d) u(p + d) = b(p)
 //

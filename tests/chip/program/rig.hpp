@@ -1,5 +1,5 @@
-// Programs without a chip: their memory, processes and threads are real, and so is the memory system that
-// knows whose tiles are whose, but there are no cores and no task units. The test plays the chip.
+// Programs without a chip: their memory, processes and threads are real, and so is the memory system, which
+// knows each program's tiles. There are no cores and no task units. The test plays the chip.
 // SPDX-License-Identifier: MIT
 #pragma once
 

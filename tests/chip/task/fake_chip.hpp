@@ -1,5 +1,5 @@
-// A chip for tests of the task units: cores that run scripts, a network whose delays the test chooses, a
-// memory of constant latency, and an oracle that sees everything at once and checks the rules at every event.
+// A chip for tests of the task units: cores that run scripts, a network whose delays the test chooses, and a
+// memory of constant latency. An oracle sees everything at once and checks the rules at every event.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// Tasks that conflict allocate: of all blocks that their attempts were given, those of committed tasks alone
-// are in use in the end, and all others were taken back by abort handlers (P73).
+// Tasks that conflict allocate: of all blocks that their attempts got, only those of committed tasks are in
+// use in the end. Abort handlers took back all others (P73).
 // SPDX-License-Identifier: MIT
 #include <malloc.h>
 

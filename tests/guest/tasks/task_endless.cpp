@@ -1,9 +1,9 @@
-// Speculative tasks that go on until an earlier task has written what they wait for hold every core of the
-// tiles they are on, while that task creates more tasks than the task queues hold: tiles must spill. Or what
-// they wait for is written after a group of tasks without a timestamp, which need cores and locales.
-// Arguments: the type of the endless tasks and that of the others, how many endless tasks, their creator's
-// locale (999: the others have the locales of the endless ones), and `timestamps`, `group`, or `children`:
-// the endless ones are SPEC children of the creator, of its timestamp.
+// Speculative tasks go on until an earlier task has written the word that they wait for. They hold every core
+// of the tiles they are on, while that task creates more tasks than the task queues hold: tiles must spill.
+// Or the word is written after a group of tasks without a timestamp, which need cores and locales. Arguments:
+// the type of the endless tasks and that of the others, how many endless tasks, their creator's locale (999:
+// the others have the locales of the endless ones), and `timestamps`, `group`, or `children`: the endless
+// ones are SPEC children of the creator, of its timestamp.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

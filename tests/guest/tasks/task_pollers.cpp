@@ -1,5 +1,5 @@
-// Tasks wait for a group of tasks with their own timestamp, and ask again and again whether it is complete,
-// while other cores of the tile start such tasks, too: what is read back of the group must not be spilled
+// Tasks wait for a group of tasks with their own timestamp, and ask again and again whether it is complete.
+// Meanwhile other cores of the tile start such tasks, too: what is read back of the group must not be spilled
 // before it has run. Arguments: the members' type; how many members, and how many wait; the type of those
 // that wait (spec).
 // SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
 // As explorer.hpp, for tokenb: a few agents, a slice, memory and the arbiter of one line, where any message
-// may be the next to arrive and any access, eviction, repeated request and loss of patience may happen at any
+// may be the next to arrive. Any access, eviction, repeated request and loss of patience may happen at any
 // moment. An agent sends a request again only when none of its own is under way, which keeps states finite.
 //
 //   contended   all agents want to write and persist already, and begin nothing else: few enough states to

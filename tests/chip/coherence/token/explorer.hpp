@@ -1,7 +1,7 @@
-// Explores every state that a few agents, one home and memory can reach with one line, where any message may
-// be the next to arrive and any access, eviction or loss of an entry may happen at any moment (K90). It runs
-// the product's own rules, and checks K91's invariants in every state. Versions are reduced to "newest or
-// not", which keeps the states finite.
+// Explores every state that a few agents, one home and memory can reach with one line (K90). Any message may
+// be the next to arrive. Any access, eviction or loss of an entry may happen at any moment. It runs the
+// product's own rules, and checks K91's invariants in every state. Versions are reduced to "newest or not",
+// which keeps the states finite.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// Random accesses of cores that wait for what they ask, on caches, directories and filters of a few lines,
-// and on a network that delays any message at will (K93): every use is checked for the newest version, every
-// line at the end of each of its transactions, and every core gets the line that it waits for (C21, K91).
+// Random accesses of cores that wait for each answer, on caches, directories and filters of a few lines, and
+// on a network that delays any message at will (K93). Every use is checked for the newest version, and every
+// line at the end of each of its transactions. Every core gets the line that it waits for (C21, K91).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
