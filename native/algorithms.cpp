@@ -25,7 +25,7 @@ namespace {
 
 using engine::Task;
 
-/// Of a call that has joined a run, on its stack.
+/// A call that has joined a run, on its stack.
 struct Joined {
   enum class State : std::uint8_t { waiting, complete, dropped };
   State state = State::waiting;

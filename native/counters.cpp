@@ -1,4 +1,4 @@
-// What the engine counts, of all workers.
+// Counters of the engine, summed over all workers.
 // SPDX-License-Identifier: MIT
 #include "native/engine.hpp"
 #include "native/worker/clock.hpp"

@@ -1,5 +1,5 @@
-// What ends a run early: the first exception of a task, and how many followed. Names tasks for people. Rule
-// R11.
+// The end of a run by an exception: the first exception of a task, and how many followed. Names tasks for
+// users. Rule R11.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,9 +27,9 @@ class Failure {
   void add(const std::exception_ptr& error, const engine::Task& task) noexcept;
   /// An error of the run itself.
   void add(const std::exception_ptr& error) noexcept;
-  /// What was added first says, as text: the exception itself is its run's. Empty: nothing, or no memory.
+  /// The text of the first one that was added; the exception itself is its run's. Empty: none, or no memory.
   std::string first() noexcept;
-  /// What run() throws, or null; the next run begins without.
+  /// The exception that run() throws, or null; the next run begins without.
   std::exception_ptr take();
 
  private:

@@ -17,7 +17,7 @@ enum class Fault : std::uint8_t {
   readers_pass_writer,  ///< the reader/writer latch lets readers in while a writer holds it
   children_of_losers,   ///< what an optimistic reader created before it lost stays
   // pools
-  pool_claimed_twice,  ///< whoever saw a ready pool takes it, also if another worker was faster
+  pool_claimed_twice,  ///< a worker that saw a ready pool takes it, also if another was faster
   pool_let_go_early,   ///< a pool is ready again before the tasks taken from it have ended
   // reclamation
   freed_at_once,    ///< a removed object is destroyed by remove()
@@ -28,14 +28,14 @@ enum class Fault : std::uint8_t {
   wakes_without_epoch,  ///< who is about to sleep does not notice that it is woken
   ends_when_idle,       ///< run() returns when one worker is idle, whatever is left
   // threads outside
-  silent_arrival,    ///< a task from outside wakes nobody
+  silent_arrival,    ///< a task from outside wakes no worker
   inbox_forgotten,   ///< run() returns although a task came before the last hold was closed
   inbox_loses_last,  ///< the last task that is taken in is forgotten
   // order, groups, tasks that run alone
   early_timestamp,     ///< a timestamp begins while a task of the one before runs
   company_for_spec,    ///< a spec task does not wait until it is alone
   group_ignored,       ///< a task does not wait for its group
-  group_not_released,  ///< the end of a group lets nobody go
+  group_not_released,  ///< the end of a group releases no task
   // actors
   actor_two_turns,        ///< every message makes a turn
   actor_half_linked,      ///< an actor whose next message is half-linked is taken for idle

@@ -122,7 +122,7 @@ constexpr std::string_view kVariables[] = {
     "RUBATO_ACTOR_SWITCH",
 };
 
-/// One letter more, or another one; not both.
+/// Whether they differ by one letter more, or by another one; not both.
 bool is_one_letter_away(std::string_view a, std::string_view b) {
   if (a.size() < b.size()) std::swap(a, b);
   if (a.size() - b.size() > 1) return false;

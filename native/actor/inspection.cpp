@@ -1,6 +1,5 @@
-// What lists of living actors need of this engine (actors/living.hpp): a moment at which no task runs.
-// Between runs that is so anyway, and no run begins meanwhile. While a run goes on a task that runs alone
-// looks.
+// Support of this engine for lists of living actors (actors/living.hpp): a moment at which no task runs.
+// Between runs that is so anyway, and no run begins meanwhile. During a run a task that runs alone looks.
 // SPDX-License-Identifier: MIT
 #include <semaphore.h>
 #include <signal.h>

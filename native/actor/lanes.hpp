@@ -8,7 +8,7 @@
 
 namespace rubato::runtime {
 
-/// What a correct lane does. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct lane. Tests derive from it to build mutants, which they must catch.
 struct LaneRules {
   static constexpr bool kKeepsReleasedUnhandled = true;
   static constexpr bool kFinishesOnlyForMore = true;

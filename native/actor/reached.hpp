@@ -1,10 +1,10 @@
-// Which cells threads outside reach just now. Workers push messages within an epoch, which keeps a cell from
+// Cells that threads outside reach just now. Workers push messages within an epoch, which keeps a cell from
 // being used again; a thread outside has none, and says instead which cell it is about to look at. Design of
 // the actors, rules A17 and A29.
 //
-// Dekker, all seq_cst: the thread writes its place, then reads the cell's generation; who ends an actor
-// writes the generation, and the places are read before the cell is used again. So either the thread finds
-// another generation, or its place is seen. The same holds for close().
+// Dekker, all seq_cst: the thread writes its place, then reads the cell's generation; the thread that ends an
+// actor writes the generation, and the places are read before the cell is used again. So either the thread
+// finds another generation, or its place is seen. The same holds for close().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -58,7 +58,7 @@ class Reached {
     Place& place_;
   };
 
-  /// Of a cell whose generation has passed.
+  /// Whether a thread reaches a cell whose generation has passed.
   bool is_reached(const void* cell) const {
     for (const Place* place = first_.load(); place != nullptr; place = place->next)
       if (place->cell.load() == cell) return true;

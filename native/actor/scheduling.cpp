@@ -32,8 +32,8 @@ void run_dear_turn(Task* task) {
 }
 constexpr engine::TaskCode kDearTurnCode{run_dear_turn, nullptr, &typeid(DearTurn), false, false, 1, 0};
 
-/// Of normal priority and on any worker. One load: the three lie side by side, and `to_clear` is 0 while
-/// tasks run.
+/// An actor of normal priority and on any worker. A single load: the three members lie side by side, and
+/// `to_clear` is 0 while tasks run.
 bool is_plain(const Cell& cell) {
   return (static_cast<std::uint32_t>(cell.priority) | std::uint32_t{cell.to_clear} << 8 |
           std::uint32_t{cell.core} << 16) == std::uint32_t{Cell::kAnyCore} << 16;

@@ -21,8 +21,8 @@ void make_turn(engine::Task& task, Cell& cell);
 void schedule(engine::ThreadState& self, Cell& cell);
 /// An actor whose turn has ended with messages left: behind all that wait (A25).
 void schedule_behind(engine::ThreadState& self, Cell& cell);
-/// Of a turn that does not just go to the end of its worker's list: of another thread, priority or worker, or
-/// where turns are dear or there is a miniqueue.
+/// Schedules a turn that does not just go to the end of its worker's list: of another thread, priority or
+/// worker, or with dear turns or a miniqueue.
 void schedule_otherwise(engine::ThreadState& self, const Cell& cell, engine::Task* task, bool may_be_next);
 
 bool is_dear_turn(const engine::Task* task);

@@ -35,7 +35,7 @@ class WaitingThreads {
     *waiting.place = waiting.next;
     if (waiting.next != nullptr) waiting.next->place = waiting.place;
   }
-  /// This run has ended: those go on that have waited for it, not those that wait for the next one.
+  /// The run has ended: threads that have waited for it go on, not those that wait for the next one.
   void end_run(std::uint64_t run) {
     const std::lock_guard lock(mutex_);
     for (engine::WaitsForRun* w = first_; w != nullptr; w = w->next)
@@ -59,7 +59,7 @@ class WaitsForRoom {
  public:
   using Clock = std::chrono::steady_clock;
   std::uint64_t word() const { return reinterpret_cast<std::uint64_t>(this) | 1; }
-  /// Of the waiter with this word; it may be gone afterwards.
+  /// Resumes the waiter with this word; it may be gone afterwards.
   static void resume(std::uint64_t word) {
     auto& waiter = *reinterpret_cast<WaitsForRoom*>(word & ~std::uint64_t{1});
     const std::lock_guard lock(mutex());
@@ -90,7 +90,7 @@ class WaitsForRoom {
   }
 
  private:
-  // Of all, never destroyed: who resumes a waiter touches nothing of it that may be gone.
+  // Shared by all waiters, never destroyed: a resuming thread touches no part of the waiter that may be gone.
   static std::mutex& mutex() {
     static std::mutex& instance = *new std::mutex;
     return instance;

@@ -79,7 +79,7 @@ class Resources {
     const std::lock_guard lock(mutex_);
     owned_.erase(begin);
   }
-  /// What contains `address`; without an end if nothing does.
+  /// The owned range that contains `address`; without an end if there is none.
   Owned containing(std::uintptr_t address) const {
     const std::shared_lock lock(mutex_);
     auto after = owned_.upper_bound(address);

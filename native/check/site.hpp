@@ -12,7 +12,7 @@ struct CallStack {
   int depth = 0;
 };
 
-/// Of the caller.
+/// The call stack of the caller.
 CallStack call_stack();
 
 /// The innermost place that is not in Rubato's headers or in the standard library: "main.cpp:31

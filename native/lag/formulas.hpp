@@ -27,7 +27,7 @@ double messages_at_initial_rate(unsigned samples, double initial);
 double most_messages(unsigned samples, double initial, double hit_probability);
 /// Bound (10) as it is cut there; a bound only as P goes to 0 (E12).
 double fewest_messages(unsigned samples, double initial, double hit_probability);
-/// What the process of Theorem 4 needs on average, exactly, for a P that is the same each time.
+/// The exact mean number of messages that the process of Theorem 4 needs, for a P that is the same each time.
 /// @param samples_at_once  as the theorem has it; else the first sample, too, waits for the initial rate (E8)
 double mean_messages(unsigned samples, double initial, double hit_probability, bool samples_at_once);
 

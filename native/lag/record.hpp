@@ -1,4 +1,4 @@
-// What lagging knows about one who gives up, and what follows from it: the delay to wait, and how often to
+// Lagging's knowledge about a waiter that gives up, and its conclusions: the delay to wait, and how often to
 // sample. Rules A38 to A43.
 // SPDX-License-Identifier: MIT
 #pragma once

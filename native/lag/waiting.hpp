@@ -68,7 +68,7 @@ class Preemptions {
 
 enum class Look : std::uint8_t { nothing, work, end };  ///< end: waiting makes no sense any more
 
-/// One wait after another, of one thread.
+/// Successive waits of a thread.
 /// @tparam Clock  static now(), in ticks, and pause(), between two looks
 template <class Clock>
 class Waits {

@@ -1,7 +1,8 @@
-// Epoch-based reclamation for tasks: when a removed object can be freed. Rule R7; MxTasking, Sec. 4.4. Other
-// than in the paper a handle may travel from task to task, so that pending tasks hold back reclamation too,
-// by their birth epochs, if they are annotated with a resource (others do not; remove() says so); and there
-// is no thread or timer: epochs advance when somebody has garbage that waits for it.
+// Epoch-based reclamation for tasks: it decides when a removed object can be freed. Rule R7; MxTasking, Sec.
+// 4.4. Two differences to the paper:
+// - A handle may travel from task to task. So pending tasks hold back reclamation too, by their birth epochs,
+//   if they are annotated with a resource (others do not; remove() says so).
+// - There is no thread or timer: epochs advance when a thread has garbage that waits for it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +19,7 @@ namespace rubato::runtime {
 using engine::EpochMember;
 using engine::ResourceHeader;
 
-/// What correct reclamation does. Tests derive from it to build mutants, which they must catch.
+/// The rules of correct reclamation. Tests derive from it to build mutants, which they must catch.
 struct EpochRules {
   static constexpr bool kWaitsForEarlierEpochOnly =
       true;  ///< an object removed in e is freed when all exceed e
@@ -80,10 +81,10 @@ class BasicEpochs {
   /// Before the member touches shared data again. Members start parked.
   void unpark(EpochMember& self);
 
-  /// `header` was unlinked by the task that `self` runs; it is destroyed once nobody can reach it.
+  /// `header` was unlinked by the task that `self` runs; it is destroyed once no task can reach it.
   void retire(EpochMember& self, ResourceHeader* header);
 
-  /// Frees everything. Nobody runs tasks, and none are pending.
+  /// Frees everything. Precondition: no thread runs tasks, and none are pending.
   void quiesce();
 
   std::uint64_t global() const { return global_.load(std::memory_order_relaxed); }
@@ -114,8 +115,8 @@ void BasicEpochs<Rules>::park(EpochMember& self) {
   tag(self);
   perturb();
   self.local_.store(EpochMember::kParked, std::memory_order_release);
-  // If nobody else holds anything back, nobody else may come by for a long time: look twice, since the first
-  // look may have to advance the epoch.
+  // If no other member holds anything back, none may come by for a long time. So it looks twice, since the
+  // first look may have to advance the epoch.
   for (int i = 0; i < 2 && self.oldest_ != nullptr; ++i) {
     look(self);
     free_tagged(self);

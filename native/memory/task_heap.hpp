@@ -36,7 +36,7 @@ class FreeList {
     element->next = first_;
     first_ = element;
   }
-  /// Of a list that is not empty.
+  /// Precondition: the list is not empty.
   Element* pop() {
     Element* const element = first_;
     first_ = element->next;
@@ -47,8 +47,8 @@ class FreeList {
   Element* first_ = nullptr;
 };
 
-/// A bounded bag of batches, last in first out when nobody interferes. Lock-free: a batch is owned by whoever
-/// exchanged it out of its slot, so that no address is ever compared and none can be mistaken (no ABA).
+/// A bounded bag of batches, last in first out without contention. Lock-free: a batch is owned by the thread
+/// that exchanged it out of its slot, so no address is ever compared and none can be mistaken (no ABA).
 class BatchBag {
  public:
   static constexpr unsigned kSlots = 32;
@@ -96,7 +96,7 @@ class TaskHeap {
     BatchBag empty;
     unsigned node = 0;  // index into nodes_
   };
-  /// What the mutex guards, a NUMA node.
+  /// The state of a NUMA node that the mutex guards.
   struct Node {
     std::array<FreeList<Batch>, kSizes> full;
     std::array<void*, kSizes>
@@ -108,7 +108,7 @@ class TaskHeap {
 
   /// Fills `blocks` with kBlocks addresses.
   void take_blocks(unsigned group, unsigned size, void** blocks);
-  // These take no memory, or can do without.
+  // The following take no memory, or can do without.
   void return_blocks(unsigned group, unsigned size, void* const* blocks) noexcept;
   void return_loose(unsigned group, unsigned size, void* const* begin, void* const* end) noexcept;
   void take_fresh(Node& node, unsigned size, void** blocks);

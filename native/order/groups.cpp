@@ -60,7 +60,7 @@ bool Groups::block(Task* task, TaskGroup& group) {
   } while (
       (seen & (kWaited | kReleasing)) == 0 &&
       !__atomic_compare_exchange_n(&word, &seen, seen | kWaited, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-  // Who releases needs the latch: the task is in the list before.
+  // The task is in the list before the release, because a releasing thread needs the latch.
   void*& held = GroupState::held(group);
   if (auto* const last = static_cast<Task*>(held)) {
     link(task, next_of(last));

@@ -35,8 +35,8 @@ struct alignas(64) Order {
   /// without a timestamp can be in one then (see has_mixed).
   Atomic<bool> is_inline{false};
   /// In this run a task without a timestamp went into a pool. Set before it is pushed; is_inline is set
-  /// before the owner looks here: either the owner sees it, or whoever claims the pool sees is_inline, and
-  /// nothing runs twice.
+  /// before the owner looks here. So either the owner sees it, or the worker that claims the pool sees
+  /// is_inline, and no task runs twice.
   Atomic<bool> has_mixed{false};
 
   alignas(64) Atomic<std::int64_t> outstanding{0};

@@ -12,7 +12,7 @@
 namespace rubato::runtime {
 namespace {
 
-/// It neither waits for a group nor runs alone: the quick look.
+/// Quick look: the task neither waits for a group nor runs alone.
 bool is_ordinary(const Task* task) {
   return (task->handle & (engine::handle::kExtended | engine::handle::kSpec)) == 0;
 }
@@ -43,7 +43,8 @@ void OrderedPart::route(Task* task) {
   const bool is_shared = order.is_shared.load(std::memory_order_relaxed);
   const bool is_in_phase = is_shared || (owns_order() && order.left != 0);
   const std::uint64_t at = engine::timestamp_of(task);
-  // What waits for a group needs phases in which everybody takes part: its members may be in pools.
+  // Tasks that wait for a group need phases in which all workers take part: the group's members may be in
+  // pools.
   const bool waits = has_pools_ && engine::after_of(task) != nullptr;
   if (waits && !order.has_mixed.load(std::memory_order_relaxed))
     order.has_mixed.exchange(true, std::memory_order_seq_cst);
@@ -51,7 +52,7 @@ void OrderedPart::route(Task* task) {
     return keep(task, at);
   if (is_shared) {
     ++phase_delta_;
-    if (waits) settle();  // whoever completes the group may run it and count its end at once
+    if (waits) settle();  // the worker that completes the group may run it and count its end at once
   } else {
     ++order.left;
   }
@@ -79,7 +80,7 @@ void OrderedPart::keep(Task* task, std::uint64_t at) {
   return true;
 }
 
-/// Of the later timestamps; `bound` says that there are many if any are packed.
+/// The earliest of the later timestamps; `bound` says that there are many if any are packed.
 [[gnu::always_inline]] inline RadixHeap::Earliest OrderedPart::earliest() const {
   const RadixHeap::Earliest linked = heap_.earliest();
   if (packed_later_.is_empty()) [[likely]]
@@ -391,7 +392,7 @@ void OrderedPart::look_after_rest(bool are_tasks_long) {
   if (has_pools_ && is_inline() && order_.has_mixed.load(std::memory_order_relaxed)) share_phase();
 }
 
-/// This worker's part of a shared phase, which counts as one task.
+/// Distributes this worker's part of a shared phase, which counts as one task.
 void OrderedPart::distribute_own() {
   rest_ = heap_.pop_min();
   order_.outstanding.fetch_add(static_cast<std::int64_t>(rest_.size) - 1, std::memory_order_acq_rel);

@@ -25,16 +25,16 @@ class OrderedPart {
   void route(Task* task);
   /// A counted task of the current timestamp, which may run now.
   void append_current(Task* task);
-  /// One has ended.
+  /// A task has ended.
   void end_task();
-  /// What ended and was created here counts for all from here on.
+  /// Tasks that ended and were created here count for all workers from here on.
   void settle();
-  /// The next one as a task; the list must not be empty.
+  /// The next packed one as a task; the list must not be empty.
   Task* unpack(PackedTasks& list);
 
   // ---- The owner of the order ----
   bool owns_order() const { return order_.owner.load(std::memory_order_relaxed) == index_; }
-  /// Some of the current timestamp's tasks, which only the owner runs, have not ended.
+  /// Whether tasks of the current timestamp, which only the owner runs, have not ended.
   bool is_inline() const;
   /// On to the next timestamp. @returns whether there is something to run, here or elsewhere.
   bool advance();
@@ -53,12 +53,12 @@ class OrderedPart {
   /// While the owner runs tasks of the current timestamp outside their pools, no other takes from a pool:
   /// what is in it then has no timestamp, but may share its locale with one of them.
   bool may_take_pools() const;
-  /// This worker's part of a shared phase, if another began one.
+  /// Distributes this worker's part of a shared phase, if another began one.
   bool distribute_if_asked();
   /// Few tasks at once: what is handed out is still in the cache when it runs. @returns whether there was
   /// anything.
   bool distribute_slice();
-  /// What only an idle worker would do. `are_tasks_long`: of this worker.
+  /// Work that only an idle worker would do. `are_tasks_long`: of this worker.
   void look_after_rest(bool are_tasks_long);
 
   // ---- Outside run() ----

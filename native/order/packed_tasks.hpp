@@ -41,7 +41,7 @@ struct PackedChunk {
 };
 static_assert(sizeof(PackedChunk) == std::size_t{16} << 10);
 
-/// Chunks that nobody uses, for all workers. Nothing is returned to the system before it ends.
+/// Unused chunks, for all workers. They are not returned to the system before it ends.
 class PackedMemory {
  public:
   PackedMemory() = default;
@@ -62,9 +62,9 @@ class PackedMemory {
   PackedChunk* rests_ = nullptr;  // of slabs of workers that are no more: the first chunk has the size
 };
 
-/// Where one worker takes chunks from: what it gave back last, which is in its cache, then what others did.
-/// What nobody has used yet is in a slab of its own, and it does not touch it: the first touch costs
-/// milliseconds a huge page, which two workers shall spend at once and none twice.
+/// The chunks of a worker: first the ones that it gave back last, which are in its cache, then those of
+/// others. Chunks never used yet are in a slab of its own, which it does not touch. The first touch costs
+/// milliseconds a huge page, so two workers should spend them at the same time, and none twice.
 class PackedChunks {
  public:
   explicit PackedChunks(PackedMemory& memory) : memory_(memory) {}
@@ -165,15 +165,15 @@ inline PackedTasks list_of(Task* carrier) {
 }
 static_assert(sizeof(PackedTasks) <= sizeof(Task::words) && std::is_trivially_copyable_v<PackedTasks>);
 
-/// What one worker keeps packed: the tasks of a timestamp that many were created for in a row, a list for
-/// each pool (one, without pools).
+/// Packed tasks of a worker: those of a timestamp that many were created for in a row, a list for each pool
+/// (one, without pools).
 class PackedTimestamp {
  public:
   explicit PackedTimestamp(unsigned lists) : lists_(lists) {}
 
   bool is_empty() const { return size_ == 0; }
   std::uint64_t size() const { return size_; }
-  /// Of an object that is not empty.
+  /// Precondition: not empty.
   std::uint64_t at() const { return at_; }
 
   /// Whether `at` is that of the task before: the quick look before wants().

@@ -71,7 +71,7 @@ class RadixHeap {
     reset();
     return all;
   }
-  /// Of an empty heap: the next run begins at any timestamp.
+  /// Precondition: the heap is empty. The next run begins at any timestamp.
   void reset() { base_ = 0; }
   /// Whether to fetch what first pointers among tasks' arguments point to.
   void set_prefetching(bool prefetches) { prefetches_ = prefetches; }

@@ -48,7 +48,7 @@ struct StdAtomics : HeaderAtomics {
   static bool wake_at(std::uint32_t place, std::atomic<std::uint32_t>& word);
 };
 
-/// What threads share otherwise.
+/// Other words that threads share.
 template <class T>
 using Atomic = StdAtomics::atomic<T>;
 

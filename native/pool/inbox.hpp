@@ -14,7 +14,7 @@
 
 namespace rubato::runtime {
 
-/// What is correct. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct inbox. Tests derive from it to build mutants, which they must catch.
 struct InboxRules {
   static constexpr bool kOneAtATime = true;
 };

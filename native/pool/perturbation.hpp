@@ -1,5 +1,5 @@
-// Where a test may hold a thread up. The engine is built a second time for the differential test
-// (tests/differential): there every atomic operation of the protocols, and every perturb() beside them, may
+// Places where a test may hold a thread up. The engine is built a second time for the differential test
+// (tests/differential). There every atomic operation of the protocols, and every perturb() beside them, may
 // spin, yield or sleep, and thresholds that small programs never reach become small. In all other builds
 // nothing of it is left.
 // SPDX-License-Identifier: MIT
@@ -16,8 +16,8 @@ namespace rubato::runtime {
 void perturb();
 /// Whether a threshold is to be small: the same answer at one place during one program.
 bool is_threshold_small();
-/// What perturb() and is_threshold_small() do from now on follows from `seed`, and from the threads'
-/// progress.
+/// Seeds perturb() and is_threshold_small(): from now on their effects follow from `seed`, and from the
+/// threads' progress.
 void perturb_by(std::uint64_t seed);
 
 template <class T>

@@ -1,11 +1,11 @@
-// A task pool: tasks that must not run at once, pushed by anybody with one atomic exchange, run by one worker
-// at a time. Decides nothing about which pool runs when. Rules R1, R2, R10; MxTasking, Sec. 2.3 and 4.1.
+// A task pool: tasks that must not run at once, pushed by any thread with one atomic exchange, run by one
+// worker at a time. Decides nothing about which pool runs when. Rules R1, R2, R10; MxTasking, Sec. 2.3 and
+// 4.1.
 //
-//   state    tail_      who owns head_ and last_taken_   push(..)            leaves by
-//   empty    null       nobody                           true: -> ready      -
-//   ready    not null   a worker's ready set             links               a worker claims it there: ->
-//   running running  not null   that worker                      links               finish(): -> empty or ->
-//   ready
+//   state    tail_     owner of head_, last_taken_  push(..)          leaves by
+//   empty    null      none                         true: -> ready    -
+//   ready    not null  a worker's ready set         links             a worker claims it: -> running
+//   running  not null  that worker                  links             finish(): -> empty or -> ready
 //
 // A pool is running from the claim until the last task taken from it has ended, tasks in the worker's ring
 // included: the last task that was linked when it was taken stays in the queue as the place where the next
@@ -22,13 +22,13 @@
 
 namespace rubato::runtime {
 
-/// What a correct pool does. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct pool. Tests derive from it to build mutants, which they must catch.
 struct PoolRules {
   static constexpr bool kHalfLinkedIsNotEmpty = true;
   static constexpr bool kKeepsLastUntilFinish = true;
 };
 
-/// Where a pool keeps its ends, unless they lie in something larger.
+/// The ends of a pool, unless they lie in something larger.
 template <class Atomics, class Node>
 struct PoolEnds {
   typename Atomics::template atomic<Node*> tail_{nullptr};
@@ -96,11 +96,11 @@ class Pool : public Ends {
   }
   /// The next task's, without taking it; null if none is linked.
   Node* head() const { return head_; }
-  /// Which finish() would release; null: there is none.
+  /// The node that finish() would release; null: there is none.
   Node* last_taken() const { return last_taken_; }
 
   struct Finished {
-    bool is_empty;   ///< the pool is nobody's now: do not touch it. Else the caller must put it into a ready
+    bool is_empty;   ///< the pool has no owner now: do not touch it. Else the caller must put it into a ready
                      ///< set
     Node* released;  ///< the task that was taken as last, if it may be freed now
   };
@@ -125,9 +125,9 @@ class Pool : public Ends {
     return {false, nullptr};
   }
 
-  /// For who hands tasks on and does not run them from here: takes all that are linked, and ends the
-  /// ownership. One that is taken as last may be linked elsewhere only when finish() has returned it, now or
-  /// the next time. @returns whether the pool is empty, and nobody's; see finish().
+  /// For a thread that hands tasks on and does not run them from here: takes all linked ones, and ends the
+  /// ownership. The last one taken may be linked elsewhere only when finish() has returned it, now or the
+  /// next time. @returns whether the pool is empty, and without an owner; see finish().
   template <class Use>
   [[nodiscard]] bool drain(Use use) {
     for (;;) {

@@ -1,5 +1,5 @@
-// Which synchronization a resource gets, from what the program said about it: the table, and nothing else.
-// Rule R4; MxTasking, Sec. 4.2. An explicit request wins over it; a program or a user can change its rows.
+// Choice of a resource's synchronization, from the program's annotations: the table, and nothing else. Rule
+// R4; MxTasking, Sec. 4.2. An explicit request wins over it; a program or a user can change its rows.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -65,7 +65,7 @@ constexpr Primitive respecting(Isolation isolation, Primitive primitive) {
   return primitive;
 }
 
-/// What a request other than `automatic` asks for.
+/// The primitive of a request other than `automatic`.
 constexpr Primitive requested(Synchronization request) {
   using enum Synchronization;
   static_assert(static_cast<int>(none) == static_cast<int>(Primitive::none) + 1 &&

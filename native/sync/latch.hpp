@@ -22,7 +22,7 @@ class Latch {
     if (has_fault(Fault::open_latch)) return true;
     return word_.load(std::memory_order_relaxed) == 0 && word_.exchange(1, std::memory_order_acquire) == 0;
   }
-  /// False: somebody held it all the time; try again later.
+  /// False: another holder kept it all the time; try again later.
   bool lock(unsigned tries = kSpinTries) {
     return spin<Atomics>(tries, [this] { return try_lock(); });
   }

@@ -16,9 +16,9 @@ namespace rubato::runtime {
 ///
 /// A waiting writer keeps new readers out, so that a stream of readers cannot starve it. It may never come
 /// back (its run() failed), so a reader that was kept out for all of its tries goes in nevertheless and
-/// clears the bit; a writer that still waits sets it again. Where readers are longer than they wait that
-/// could go on for ever: a writer that stays (patience.hpp) insists after they have gone in before one, and
-/// lets nobody in before it has it. Who gets it clears all three bits.
+/// clears the bit. A writer that still waits sets it again. If readers take longer than they wait, that could
+/// go on for ever. Therefore a writer that stays (patience.hpp) insists after readers have gone in before
+/// one: it lets none in before it has the latch. The writer that gets the latch clears all three bits.
 template <class Atomics>
 class SharedLatch {
  public:
@@ -36,8 +36,8 @@ class SharedLatch {
       return false;
     });
   }
-  /// Readers went in before a writer that waited; or somebody insists, so that only who does so, too, gets
-  /// in: he that set the bit must not leave it behind, and the next one may have set it again.
+  /// Readers went in before a waiting writer; or a writer insists, so that only an insisting one gets in. The
+  /// writer that set the bit must not leave it behind, and the next one may have set it again.
   bool must_insist() const { return (word_.load(std::memory_order_relaxed) & (kPassed | kInsists)) != 0; }
   /// False: call it again until it is true. Those who are inside leave, and others that insist.
   bool insist(unsigned tries = kSpinTries) {
@@ -70,13 +70,13 @@ class SharedLatch {
   static constexpr std::uint64_t kInsists = 8;
   static constexpr std::uint64_t kReader = 16;
 
-  /// Where nothing but `hints` is in the word.
+  /// Takes the latch if the word holds nothing but `hints`.
   bool take(std::uint64_t seen, std::uint64_t hints) {
     return (seen & ~hints) == 0 &&
            word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
-  /// One addition, which cannot fail because of other readers; undone if a writer was faster.
+  /// A single addition, which cannot fail because of other readers; undone if a writer was faster.
   bool enter() {
     if ((word_.fetch_add(kReader, std::memory_order_acquire) & kHeld) == 0) return true;
     if (has_fault(Fault::readers_pass_writer)) return true;

@@ -14,7 +14,7 @@
 
 namespace rubato::runtime {
 
-/// What a correct version does. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct version. Tests derive from it to build mutants, which they must catch.
 struct VersionRules {
   static constexpr bool kOddWhileWriting = true;
   static constexpr bool kValidates = true;
@@ -29,20 +29,17 @@ struct VersionRules {
 #endif
 };
 
-/// Word: even, nobody writes; odd, a writer is at work. Grows by 2 a write.
+/// Word: even, no writer is at work; odd, a writer is at work. Grows by 2 a write.
 ///
-/// The data between begin() and validate() is read and written by relaxed atomic accesses (tracked<T>). Why a
-/// reader that saw a writer's data never validates:
-///   with fences     The writer makes the version odd, fence(release), then writes data. A reader that reads
-///   such
-///                   data executes fence(acquire) before its second look: the fences synchronize, and the
-///                   second look sees the odd version or a later one.
-///   without fences  The reader's second look is a read-modify-write R (release), the writer's first step one
-///   too,
-///                   W (acquire). If R still finds the old version, it precedes W in the word's modification
-///                   order, W synchronizes with R, and so all the reader's reads happen before the writer's
-///                   writes: it cannot have seen them. (Boehm, "Can seqlocks get along with programming
-///                   language memory models?", MSPC 2012, Sec. 4.)
+/// The data between begin() and validate() is read and written by relaxed atomic accesses (tracked<T>). Proof
+/// that a reader which saw a writer's data never validates:
+/// - With fences: the writer makes the version odd, executes fence(release), then writes data. A reader that
+///   reads such data executes fence(acquire) before its second look. The fences synchronize, and the second
+///   look sees the odd version or a later one.
+/// - Without fences: the reader's second look is a read-modify-write R (release), the writer's first step one
+///   too, W (acquire). If R still finds the old version, it precedes W in the word's modification order, and
+///   W synchronizes with R. So all the reader's reads happen before the writer's writes: it cannot have seen
+///   them. (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012, Sec. 4.)
 template <class Atomics, class Rules = VersionRules>
 class Version {
  public:

@@ -49,7 +49,7 @@ class Timers {
     return number;
   }
 
-  /// One whose call goes on is not waited for.
+  /// A timer whose call is under way is not waited for.
   void cancel(std::uint64_t number) {
     const Table::Owned cancelled = locked([&] { return table_.remove(number); });
   }

@@ -39,7 +39,7 @@ struct Topology {
 /// limit, and the derivation says so.
 Topology derive_topology(const std::vector<unsigned>& affinity, const std::filesystem::path& root);
 
-/// Of this process on this machine.
+/// The topology of this machine for this process.
 Topology this_machine();
 
 /// The CPUs that the calling thread may use.

@@ -13,7 +13,7 @@
 
 namespace rubato::runtime {
 
-/// What a counter is called and means, in the file and wherever it is shown.
+/// The name and meaning of a counter, in the file and wherever it is shown.
 struct CounterDescription {
   const char* name;
   const char* unit;
@@ -30,11 +30,12 @@ struct RunTotals {
   double peak_mb = 0;      ///< resident memory of the process, at most
 };
 
-/// When the engine starts, so that nobody computes for hours for counters that cannot be kept.
+/// Call this when the engine starts, so that no program computes for hours before it learns that counters
+/// cannot be kept.
 /// Errors: TaskError if RUBATO_COUNTERS names a file that cannot be written.
 void check_counters_file();
 
-/// One JSON object. Of `long_tasks` the first 16; what is known of actors, if there were any.
+/// A JSON object. It has the first 16 of `long_tasks`, and the figures of actors, if there were any.
 std::string counters_as_json(const RunTotals& totals, const native::Counters& counters,
                              const std::vector<native::LongTask>& long_tasks,
                              const ActorCounters& actors = {});

@@ -151,7 +151,7 @@ void TraceFile::write_event(const std::string& fields) {
   if (text_.size() >= kPieceBytes) put_text();
 }
 
-/// What was collected goes into the file, of a compressed one as a member of its own.
+/// Writes the collected text to the file, into a compressed one as a member of its own.
 void TraceFile::put_text() {
   if (text_.empty()) return;
   const std::string packed = is_compressed_ ? gzip(text_) : std::string();
@@ -200,8 +200,8 @@ void TraceFile::write_phases() {
   }
 }
 
-/// What follows the events, and is replaced when more of them come. Where the time went: what is in no slice
-/// is the engine's own, to find, order and hand out tasks and their memory.
+/// Writes the part behind the events, which is replaced when more of them come. It says where the time went.
+/// Time in no slice is the engine's own, to find, order and hand out tasks and their memory.
 void TraceFile::write_tail() {
   put_text();
   const long position = std::ftell(file_);

@@ -36,7 +36,7 @@ class TraceFile {
   /// Around a run(). At its end every worker is idle.
   void begin_run();
   void end_run();
-  /// What the last run left, if it is not written yet. A failure is said on standard error, once.
+  /// Writes the rest of the last run, if any. A failure is reported on standard error, once.
   void write() noexcept;
   /// At the end, on standard error, if anything is missing. While workers work, too.
   void say_left_out() const;

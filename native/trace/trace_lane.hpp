@@ -1,5 +1,5 @@
-// What one worker did when, kept in memory for the trace (rule R13). Its worker appends, the thread that
-// writes the file reads what is complete; nothing is ever removed, so that neither waits for the other.
+// The trace of a worker, kept in memory (rule R13). Its worker appends, the thread that writes the file reads
+// complete spans; nothing is ever removed, so neither waits for the other.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -59,7 +59,7 @@ class alignas(64) TraceLane {
     add({begin, ticks(), nullptr, 0, 0, 0, kind});
   }
 
-  // ---- Anybody ----
+  // ---- Any thread ----
   std::size_t size() const { return size_.load(std::memory_order_acquire); }
   const TraceSpan& operator[](std::size_t index) const { return spans_[index]; }
   /// When the span of this kind that has not ended yet began; 0: there is none.

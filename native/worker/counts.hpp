@@ -1,4 +1,4 @@
-// What a worker counts.
+// Counters of a worker.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ class Count {
   }
   void set(std::uint64_t n) { value_.store(n, std::memory_order_relaxed); }
   std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-  /// Who reads it by get_ordered() sees what was done before, other workers' counts included: a task that is
+  /// A reader by get_ordered() sees all that was done before, other workers' counts included: a task that is
   /// counted as finished is also seen to have been created (see Sums).
   void add_ordered() { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
   std::uint64_t get_ordered() const { return value_.load(std::memory_order_acquire); }
@@ -32,7 +32,7 @@ struct Counts {
   Count messages, actors, actors_stopped;
   Count lag_samples, lag_sample_hits, lags, lag_hits, lag_ticks, lag_decisions, lag_drops, lag_preempted,
       lag_switch_ticks;
-  // Of turns.
+  // Counters of turns.
   Count turn_samples, turn_sample_hits, turn_lags, turn_lag_hits, turn_lag_ticks, turn_decisions, turn_drops,
       turn_preempted, turn_switch_ticks, turns_run_next;
 };

@@ -13,7 +13,7 @@
 
 namespace rubato::runtime {
 
-/// Of the thread that calls it.
+/// The binding of the calling thread.
 class CpuBinding {
  public:
   CpuBinding(const Topology& topology, unsigned worker) : allowed_(topology.allowed), worker_(worker) {}
@@ -44,7 +44,7 @@ class CpuBinding {
     bind();
     chosen_ = ticks();
   }
-  /// It has woken up: where it is now is as good as chosen.
+  /// The thread has woken up: its present CPU counts as chosen.
   void stay() {
     if (has_left_) chosen_ = ticks();
   }

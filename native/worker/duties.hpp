@@ -1,5 +1,4 @@
-// What is to be done before a worker takes its next tasks: a bit each, so that one look finds that there is
-// nothing.
+// Duties of a worker before it takes its next tasks: a bit each, so that one look finds that there are none.
 // SPDX-License-Identifier: MIT
 #pragma once
 

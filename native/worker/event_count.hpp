@@ -1,16 +1,15 @@
-// How workers sleep and are woken, and the one word that a busy worker looks at between two tasks. Rule R10:
-// announce, recheck every source, sleep; no wake-up is lost, and nobody who sleeps costs the others more than
-// one load.
+// Sleep and wake-up of workers, and the one word that a busy worker looks at between two tasks. Rule R10:
+// announce, recheck every source, sleep; no wake-up is lost, and a sleeper costs the others at most one load.
 //
-//   a worker that found nothing         whoever has work for others
+//   a worker that found nothing         a thread with work for others
 //   ticket = announce()                 makes the work visible (a seq_cst read-modify-write or exchange)
-//   looks at every source again         notify(): someone idle? then a new epoch, and wake
+//   looks at every source again         notify(): a worker is idle? then a new epoch, and wake
 //   found: cancel()  else: sleep(ticket), cancel()
 //
 // Either the look comes after the work in the order of seq_cst operations and finds it, or announce() comes
 // before notify()'s look, which then sees an idle worker and changes the epoch, so that sleep() returns.
 //
-// Not all who are idle sleep: some still look, some lag. Those that sleep are counted, so that the system
+// Not all idle workers sleep: some still look, some lag. Those that sleep are counted, so that the system
 // call is made only for them (rule A33). A sleeper counts itself before the kernel compares the epoch, and
 // notify() looks at the count after it has changed the epoch: one of them sees the other.
 //
@@ -27,13 +26,13 @@
 
 namespace rubato::runtime {
 
-/// What a correct event count does. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct event count. Tests derive from it to build mutants, which they must catch.
 struct EventCountRules {
   static constexpr bool kTicketAfterAnnounce = true;
   static constexpr bool kLooksAfterTicket = true;
   static constexpr bool kNotifyChangesEpoch = true;
   static constexpr bool kWakesAnyIfTheLastIsAwake = true;
-  static constexpr bool kCountsSleepers = true;  ///< false: the system call is made for whoever is idle
+  static constexpr bool kCountsSleepers = true;  ///< false: the system call is made for every idle worker
   static constexpr bool kCountsBeforeSleep = true;
   static constexpr bool kLooksForSleepersAfterEpoch = true;
 };
@@ -78,7 +77,7 @@ class EventCount {
     if (microseconds != 0) return Atomics::wait(epoch_, ticket.epoch, microseconds);
     Atomics::wait_at(~kLast, epoch_, ticket.epoch);
   }
-  /// Of a worker that saw all idle.
+  /// Sleeps, for a worker that saw all others idle.
   void sleep_last(Ticket ticket) {
     if constexpr (!Rules::kTicketAfterAnnounce) ticket.epoch = epoch_.load(std::memory_order_seq_cst);
     const Sleeper sleeper(sleepers_);
@@ -115,7 +114,7 @@ class EventCount {
 
   using Number = typename Atomics::template atomic<std::uint32_t>;
 
-  /// False: nobody sleeps, or is about to without having seen the new epoch.
+  /// False: no worker sleeps, or is about to without having seen the new epoch.
   bool begin_to_wake() {
     if ((word_.load(std::memory_order_seq_cst) & (kIdleMask | kStandingMask)) == 0) return false;
     bool has_sleepers = true;

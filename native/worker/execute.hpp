@@ -1,5 +1,5 @@
-// One task, as far as nearly every task goes: synchronization that takes no latch, the call, the end. Inlined
-// into the worker's loop; what is rare is called (execution.cpp). MxTasking, Fig. 5; rules R4, R11.
+// Execution of a usual task: synchronization that takes no latch, the call, the end. Inlined into the
+// worker's loop; rare steps are called (execution.cpp). MxTasking, Fig. 5; rules R4, R11.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,8 @@ inline Primitive primitive_of(const Task* task) {
                                 engine::handle::kPrimitiveShift);
 }
 
-/// Of a resource whose readers run beside each other and find out afterwards whether a writer was at work.
+/// A task that reads a resource whose readers run beside each other and find out afterwards whether a writer
+/// was at work.
 inline bool is_optimistic_reader(const Task* task) {
   static_assert(static_cast<int>(Primitive::optimistic_pool) ==
                 static_cast<int>(Primitive::optimistic_latch) + 1);
@@ -29,7 +30,8 @@ inline bool is_optimistic_reader(const Task* task) {
   return ((task->handle & kMask) >> engine::handle::kPrimitiveShift) - kFirst < 2;
 }
 
-/// Of a task that is called on a resource: others, also guarded ones, may have no address in their handle.
+/// The header of the resource that a task is called on. Other tasks, also guarded ones, may have no address
+/// in their handle.
 inline engine::ResourceHeader& header_of(const Task* task) {
   auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kLocaleMask);
   return *reinterpret_cast<engine::ResourceHeader*>(object - sizeof(engine::ResourceHeader));
@@ -60,7 +62,7 @@ inline std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
   heap.free<sizeof(Task)>(task);
 }
 
-/// What a task with a resource creates is born when it was; else now.
+/// Tasks that a task with a resource creates get its own birth epoch; others get the present one.
 inline void Worker::begin(Task* task) {
   running = task;
   birth = (task->handle & engine::handle::kResource) != 0
@@ -88,8 +90,8 @@ inline void Worker::call(Task* task) {
     seizure.wait_until_let_go();
 }
 
-/// One attempt of an optimistic reader, which looks up to `tries` times whether a writer is at work. What it
-/// created and threw is dropped if it lost.
+/// An attempt of an optimistic reader, which looks up to `tries` times whether a writer is at work. If it
+/// lost, the tasks that it created and its exception are dropped.
 inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
   Version<HeaderAtomics> version(synchronization_word(task));
   const std::optional<std::uint64_t> began = version.begin(tries);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One task: what execute.hpp leaves out, latches and readers that lost, tasks with a group, a pool or more to
-// destroy.
+// Rare steps of a task's execution (see execute.hpp): latches, readers that lost, tasks with a group, a pool
+// or more to destroy.
 #include <algorithm>
 #include <thread>
 
@@ -67,7 +67,7 @@ void Worker::destroy_run(Task* task) {
   end_call();
 }
 
-/// What most tasks do not need: its order and group, the pool whose batch ended with it.
+/// The end of a task that is not usual: its order and group, the pool whose batch ended with it.
 void Worker::finish_rest(Slot slot) {
   Task* const task = slot.task();
   if (is_special(task)) finish_special(task);
@@ -76,9 +76,9 @@ void Worker::finish_rest(Slot slot) {
   if (TaskPool* const ended = slot.pool()) pools.finish(*ended);
 }
 
-/// What comes right behind the last task, while what it needs is in the cache: what that asked for by
-/// on_commit(), or what waited for its group. Only one, and not too many in a row, so that whatever waits
-/// between two tasks waits for a few more at most, and others can have their share of many.
+/// The task to run directly after the last one, while its data is in the cache: one that the last asked for
+/// by on_commit(), or one that waited for its group. Only one, and not too many in a row. So work between two
+/// tasks waits for a few more at most, and other workers can get their share of many.
 /// @returns null if there is nothing to run at once.
 Task* Worker::take_committed(unsigned in_a_row) {
   lists.count_taken();
@@ -111,7 +111,7 @@ bool Worker::run_synchronized(Task* task, bool may_move) {
     case Primitive::shared_latch: {
       SharedLatch<HeaderAtomics> latch(synchronization_word(task));
       if (reads) {
-        // One that was kept out all the time goes in before a writer that may never come.
+        // A reader that was kept out all the time goes in before a writer that may never come.
         if (!latch.lock_shared() && !lock_in_turn(task, [&latch] { return latch.lock_shared(0); })) break;
       } else {
         const auto insist = [&latch] { return latch.must_insist() ? latch.insist() : latch.lock(); };
@@ -154,7 +154,7 @@ bool Worker::run_writer(Task* task) {
   return true;
 }
 
-/// What a reader created that lost.
+/// Drops the tasks that a losing reader created.
 void Worker::drop_attempt(TaskList::Mark mark) {
   counts.reads_repeated.add();
   if (has_fault(Fault::children_of_losers)) return;
@@ -193,14 +193,14 @@ bool Worker::run_reader(Task* task, bool may_move) {
   return true;
 }
 
-/// What finish() need not look for in most tasks.
+/// Steps of finish() that most tasks do not need.
 void Worker::finish_special(Task* task) {
   if (task->is_spec()) counts.alone.add();
   leave_group(task);
   if (task->is_timestamped()) ordered.end_task();
 }
 
-/// What a reader created that lost: it was never handed on, so timestamp order has not counted it.
+/// Drops a task that a losing reader created: it was never handed on, so timestamp order has not counted it.
 void Worker::drop_created(Task* task) {
   counts.finished.add_ordered();
   end_birth(task);

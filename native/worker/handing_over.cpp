@@ -1,5 +1,5 @@
-// What waits behind a task that goes on, on its worker: the watch publishes it, for workers that are idle.
-// Rules R2 and R10. When: watch.cpp; why it may: seizure.hpp.
+// Hand-over of the tasks that wait behind a long task on its worker: the watch publishes them, for idle
+// workers. Rules R2 and R10. The time of it: watch.cpp; the permission: seizure.hpp.
 // SPDX-License-Identifier: MIT
 #include <cstring>
 #include <new>

@@ -112,8 +112,8 @@ void Idling::sleep(Events::Ticket ticket, bool is_last) {
     lag_->note_wake_up(now - woken + engine_.wake_ticks.load(std::memory_order_relaxed));
 }
 
-/// Waits as lagging decides, in place of a sleep: what would end that ends it, too, and nobody pays for
-/// waking.
+/// Lags in place of a sleep, as lagging decides. Events that would end the sleep end it, too, without the
+/// cost of a wake-up.
 /// @returns whether it has ended so
 bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
   Events& events = engine_.events;

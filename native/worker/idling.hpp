@@ -1,5 +1,5 @@
-// What a worker does that has found nothing: it looks whether there is anything, or whether the run has
-// ended, and sleeps, or lags. Rules R10, A45.
+// A worker that has found no task: it looks again, finds whether the run has ended, and sleeps, or lags.
+// Rules R10, A45.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +28,7 @@ class Idling {
   bool wait_for_work();
   /// Between two runs.
   void pause();
-  /// It may lag in place of sleeping, and who wakes it notes how long that takes.
+  /// The worker may lag in place of sleeping, and the waking thread notes how long that takes.
   bool may_lag() const { return lag_ != nullptr; }
 
  private:

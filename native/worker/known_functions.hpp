@@ -1,6 +1,6 @@
-// Which functions' tasks a worker has met, and whether they took long. A worker measures how long its tasks
-// take on average; that says little of the next one if it runs another function than those before, and
-// nothing of a function that is new. What may be long is shared before it begins (R2): a program that creates
+// Functions whose tasks a worker has met, and whether these took long. A worker measures how long its tasks
+// take on average. That says little of the next one if it runs another function than those before, and
+// nothing of a new function. A task that may be long is shared before it begins (R2): a program that creates
 // two tasks of a second each would otherwise run one after the other.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,8 +20,8 @@ class KnownFunctions {
 
   enum class Length : std::uint8_t { unknown, brief, lengthy };
 
-  /// Of the task that runs next, by those before it. Of a program with very many functions the last count as
-  /// brief.
+  /// The length of the task that runs next, by those of its function before. In a program with very many
+  /// functions the last ones count as brief.
   Length look_up(const engine::Task& task) {
     const Function function{task.code, task.code->is_function_pointer ? task.words[0] : 0};
     if (next_ < known_.size() && known_[next_].function == function) [[likely]]
@@ -32,7 +32,7 @@ class KnownFunctions {
     if (found == known_.end() && known_.size() < kMost) known_.push_back({function, Length::unknown});
     return next_ < known_.size() ? known_[next_].length : Length::brief;
   }
-  /// What has run since then.
+  /// The length of the tasks that have run since then.
   void took(Length length) {
     if (next_ < known_.size()) known_[next_].length = length;
   }

@@ -75,7 +75,7 @@ class OwnTasks {
   }
   /// In front of all that wait: they were to run next, or were the oldest. The last one's next is undefined.
   void put_back(const Chain& chain);
-  /// What the worker will take first, if the size stays; null if there is none.
+  /// The task that the worker will take first, if the size stays; null if there is none.
   const Task* next(std::uint64_t size) const;
   /// Moves up to `count` into the ring. `size`: how many there are. @returns how many were taken.
   /// @throws std::bad_alloc, and nothing has changed.

@@ -13,11 +13,11 @@ namespace rubato::runtime {
 
 class Pace {
  public:
-  /// Of tasks, between two looks at the clock.
+  /// A batch of tasks, between two looks at the clock.
   struct Batch {
     unsigned tasks;
     std::uint64_t took;
-    /// They took so long on average that the next are timed one by one (R11).
+    /// The tasks took so long on average that the next are timed one by one (R11).
     bool is_worth_timing;
     bool is_full() const { return tasks == policy::kRefreshBatch; }
   };

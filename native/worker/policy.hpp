@@ -16,9 +16,9 @@ namespace rubato::runtime::policy {
 /// Tasks from one list into the ring at once: enough to prefetch, few enough for one of high priority to come
 /// soon. Row: empty-task.
 inline constexpr unsigned kBatch = 16;
-/// Such batches of the current timestamp's linked tasks in a row. They go first since the timestamp's tasks
-/// create them: left waiting they would become more and more; but each source has its turn (R10). Row:
-/// sssp-serial.
+/// The most such batches of the current timestamp's linked tasks in a row. They go first since the
+/// timestamp's tasks create them: left waiting they would become more and more; but each source has its turn
+/// (R10). Row: sssp-serial.
 inline constexpr unsigned kCurrentRow = 16;
 /// Tasks of higher priority after which one of a lower priority runs. Row: latency-p99-500.
 inline constexpr unsigned kPassLimit = 64;

@@ -52,12 +52,12 @@ class PrivateTasks {
   }
   /// Up to `count` of normal priority into the ring.
   void take_own(Ring& ring, std::uint64_t count) { taken_ += own_.take(ring, count, size()); }
-  /// What is linked and was not taken from here: run, or dropped, elsewhere.
+  /// Counts linked tasks that were not taken from here: they were run, or dropped, elsewhere.
   void count_taken(std::uint64_t tasks = 1) { taken_ += tasks; }
   void count_appended() { ++appended_; }
   std::uint64_t taken() const { return taken_; }
   bool has_own() const { return !own_.is_empty(); }
-  /// Of high priority.
+  /// Tasks of high priority.
   bool has_high() const { return !high_.is_empty(); }
 
   // ---- The current timestamp's ----
@@ -68,7 +68,7 @@ class PrivateTasks {
   /// Without a timestamp.
   bool has_untimed() const { return !own_.is_empty() || !high_.is_empty() || !low_.is_empty(); }
   bool is_empty() const { return !has_untimed() && now_.is_empty() && packed_now_.is_empty(); }
-  /// Of normal priority, without timestamp, if any.
+  /// Only tasks of normal priority, without timestamp, if any.
   bool has_only_own() const {
     return now_.is_empty() && packed_now_.is_empty() && high_.is_empty() && low_.is_empty();
   }
@@ -79,9 +79,9 @@ class PrivateTasks {
     ++taken_;
     return created_.take();
   }
-  /// What the worker will take first of those that others may have; null if it does not know.
+  /// The first task that the worker will take of those that others may have; null if it does not know.
   const Task* next() { return own_.is_empty() ? now_.normal().first() : own_.next(size()); }
-  /// Most are empty most of the time.
+  /// Inlined tests: most lists are empty most of the time.
   [[gnu::always_inline]] void look(Waiting& found) const {
     if (!high_.is_empty()) found.add(0, Source::kPrivate);
     if (!own_.is_empty()) found.add(kNormalRank, Source::kPrivate);

@@ -1,5 +1,5 @@
-// What a worker is about to run: up to 64 tasks, in the order of their start, and what to prefetch on the
-// way. Rule R6; MxTasking, Sec. 3, Fig. 3.
+// The tasks that a worker is about to run: up to 64, in the order of their start, and the addresses to
+// prefetch on the way. Rule R6; MxTasking, Sec. 3, Fig. 3.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,8 +21,8 @@ class Slot {
  public:
   Slot() = default;
   explicit Slot(Task* task) : task_(task) {}
-  /// Of a pool's batch. `is_kept`: the pool still needs the task when it has run. `ended`: null, or the pool
-  /// whose batch ends with this task.
+  /// A slot of a pool's batch. `is_kept`: the pool still needs the task when it has run. `ended`: null, or
+  /// the pool whose batch ends with this task.
   Slot(Task* task, bool is_kept, TaskPool* ended)
       : task_(task), word_(reinterpret_cast<std::uintptr_t>(ended) | kPooled | (is_kept ? kKept : 0)) {}
 

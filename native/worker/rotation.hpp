@@ -1,5 +1,5 @@
-// Who runs next: of the best priority that waits, from one source of tasks after the other. Rule R5. Knows
-// the sources' names and what waits there; not what they are (PrivateTasks, PoolTurns).
+// Choice of the next source of tasks: of the best waiting priority, one source after the other. Rule R5.
+// Knows the sources' names and which priorities wait there; not what they are (PrivateTasks, PoolTurns).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace rubato::runtime {
 
-/// What a worker takes its next tasks from, in turn; a bit each.
+/// Sources from which a worker takes its next tasks, in turn; a bit each.
 struct Source {
   static constexpr unsigned kCurrent = 1, kReady = 2, kPinned = 4, kPacked = 8, kPrivate = 16;
 };

@@ -1,4 +1,4 @@
-// Where tasks go that were created here or by other threads. Rules R2, R8 and R9.
+// Routes of tasks that were created here or by other threads. Rules R2, R8 and R9.
 // SPDX-License-Identifier: MIT
 #include <thread>
 
@@ -9,7 +9,8 @@
 
 namespace rubato::runtime {
 
-/// Of the running task, or of the destructor of a removed resource: that has no place in the order.
+/// A task created by the running task, or by the destructor of a removed resource: the latter has no place in
+/// the order.
 void Worker::created_task(Task* task) {
   if (task->is_timestamped() && (running == nullptr || !running->is_timestamped() ||
                                  engine::timestamp_of(task) < engine::timestamp_of(running))) {

@@ -23,7 +23,7 @@
 
 namespace rubato::runtime {
 
-/// What a correct protocol does. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct protocol. Tests derive from it to build mutants, which they must catch.
 struct SeizureRules {
   static constexpr bool kWorkerLooks = true;
   static constexpr bool kLooksForTask = true;
@@ -86,7 +86,7 @@ class Seizure {
   Word is_inside_{0};
 };
 
-/// Of std::atomic, for workers.
+/// Atomics of std, for workers.
 struct SeizureAtomics {
   template <class T>
   using atomic = std::atomic<T>;

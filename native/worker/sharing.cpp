@@ -16,7 +16,7 @@ Sharing::Sharing(Worker& worker) : worker_(worker), engine_(worker.engine) {}
 
 // ---- Giving ----
 
-/// Of its own that are not in pools; null if it does not know.
+/// The next of its own tasks that are not in pools; null if it does not know.
 const Task* Sharing::next_task() {
   return worker_.ring.is_empty() ? worker_.lists.next() : worker_.ring.at(0).task();
 }
@@ -59,16 +59,16 @@ void Sharing::measure(std::uint64_t now) {
   if (worker_.seen.published.load(std::memory_order_relaxed) != nullptr || worker_.is_validating() ||
       lists.taken() == taken_at_return_)
     return;
-  // Somebody has been idle for long: what comes of tasks may be worth more than they are.
+  // A worker has been idle for long: the descendants of tasks may be worth more than the tasks.
   const bool is_overdue = ++looks_ >= policy::kOverdueLooks;
   if (ticks_a_task < worth_ticks() / policy::kTooBrief && !is_overdue)
     return;  // 0.1 us: taking it from here costs more
 
   std::uint64_t mine = lists.size();
-  // Who takes fewer, and whose tasks create no more than they were, has nothing to prefetch for ever after.
-  // Still better than a CPU with nothing to do.
+  // A worker that takes fewer, and whose tasks create no more than they were, has nothing to prefetch for
+  // ever after. That is still better than an idle CPU.
   const std::uint64_t least = std::max<std::uint64_t>(2 * ring.distance() + 1, policy::kLeastChunk);
-  // Of tasks that nothing is known of, few are rather long than many.
+  // If the length of tasks is unknown, a small number of them is taken for long tasks.
   const bool is_guess = length == Length::unknown || (length == Length::brief && worth_.is_unknown());
   const auto is_enough = [=, this](std::uint64_t part, std::uint64_t size) {
     return part >= least || (is_guess ? size < least : part * ticks_a_task >= worth_ticks()) ||

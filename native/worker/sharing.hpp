@@ -1,5 +1,5 @@
-// What a worker gives to others and takes from them: published chunks of its tasks. Rules R2 and R10. What
-// tasks are worth: Worth; pools: WorkerPools.
+// Exchange of tasks between workers: published chunks. Rules R2 and R10. The worth of tasks: Worth; pools:
+// WorkerPools.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,7 @@ class Sharing {
   bool steal();
   /// By the watch, which has seized the worker. None is published, and the chain is not empty.
   void publish_for_worker(const Chain& chain);
-  /// What it published, if no worker has taken it: to the front, where it came from.
+  /// Takes back its published chunk, if no worker has taken it: to the front, where it came from.
   [[gnu::noinline]] bool take_back();
   /// The same if it was published so many microseconds ago.
   void take_back_after(std::uint64_t microseconds);
@@ -35,9 +35,9 @@ class Sharing {
   void return_ring(unsigned keep);
   /// So many workers, if they sleep.
   void wake(std::uint64_t workers = 1);
-  /// What has passed is no time of this worker's tasks.
+  /// Time so far does not count for this worker's tasks.
   void time_from_here();
-  /// What a task takes has changed.
+  /// The measured length of a task has changed.
   void update_worth();
 
   const Worth& worth() const { return worth_; }

@@ -71,7 +71,7 @@ inline std::uint64_t size_up_to(const TaskList& list, std::uint64_t limit) {
 inline bool is_fair(const Task* task) {
   return (task->handle & engine::handle::kPriorityMask) == engine::handle::kFair;
 }
-/// Of its priority; 0 is first.
+/// The rank of its priority; 0 is first.
 inline unsigned rank_of(const Task* task) {
   static_assert(Priority::normal == Priority{0} && Priority::low == Priority{1} &&
                 Priority::high == Priority{2});

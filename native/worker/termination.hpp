@@ -34,7 +34,7 @@ enum class RunEnd : std::uint8_t {
   blocked,   ///< the same, but tasks wait that nothing lets go
 };
 
-/// What a correct end does. Tests derive from it to build mutants, which they must catch.
+/// The rules of a correct end. Tests derive from it to build mutants, which they must catch.
 struct RunEndRules {
   static constexpr bool kLooksForHolds = true;
   static constexpr bool kLooksIntoInbox = true;

@@ -1,5 +1,5 @@
-// Turns of workers, first come, first served: who asks for one keeps it until it has had it, so that nobody
-// waits for ever behind others who ask again and again. Rule R9.
+// Turns of workers, first come, first served. A request stands until its worker has had its turn, so workers
+// that ask again and again starve no other. Rule R9.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ class Turns {
   bool is_on(std::uint32_t turn) const { return on_.load(std::memory_order_acquire) == turn; }
   /// By whose turn it is.
   void end() { on_.fetch_add(1, std::memory_order_release); }
-  /// While nobody has one or asks for one.
+  /// Precondition: no worker has a turn or asks for one.
   void reset() {
     asked_.store(0, std::memory_order_relaxed);
     on_.store(0, std::memory_order_relaxed);

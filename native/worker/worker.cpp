@@ -186,7 +186,7 @@ bool Worker::attend(std::uint64_t word) {
       seen.has_kept.store(false, std::memory_order_seq_cst);
     } else if ((word & Events::kAlone) != 0) {
       alone.stand_by();
-      // One task before it stands by again: tasks that run alone may never run out.
+      // A single task before it stands by again: tasks that run alone may never run out.
       word = events.look();
       if ((word & (Events::kStop | Events::kPaused | Events::kEnd)) == 0) break;
     } else {
@@ -292,10 +292,10 @@ void Worker::take_own(std::uint64_t count) {
 /// Tasks of other threads need not wait until a worker is idle, nor others until a long task has ended.
 void Worker::do_duties() {
   if (duties.take(Duties::kEmptyInbox)) empty_inbox();
-  // What else only a worker does that has found nothing to run (find_work()), and that others may wait for:
-  // tasks that never run out must not keep it from that for ever (R10).
+  // Other work that only an idle worker does (find_work()), and that others may wait for. Tasks that never
+  // run out must not keep the worker from that for ever (R10).
   if (duties.take(Duties::kRest)) {
-    // Who was woken for a chunk takes a while to come.
+    // The worker that was woken for a chunk takes a while to come.
     if (seen.published.load(std::memory_order_relaxed) != nullptr)
       sharing.take_back_after(policy::kMicrosecondsBeforeReturn);
     ordered.look_after_rest(pace.are_tasks_long());
@@ -303,7 +303,7 @@ void Worker::do_duties() {
   if (duties.is_due(Duties::kShare)) sharing.share();
 }
 
-/// What a worker does with an empty ring. @returns false if there is nothing to run.
+/// Work of a worker with an empty ring. @returns false if there is nothing to run.
 bool Worker::find_work() {
   if ((engine.events.look() & Events::kStop) != 0) {
     drop_everything();  // the ring is empty, the lists need not be; who idles holds no task

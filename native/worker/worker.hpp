@@ -78,7 +78,7 @@ class alignas(128) Worker : public engine::ThreadState {
   /// Into the list or pool where it waits for its turn. `must_wait`: behind all others, since it cannot run
   /// now.
   void requeue(Task* task, bool must_wait = false);
-  /// It waits for its group from here on.
+  /// The task waits for its group from here on.
   bool must_block(Task* task);
   /// Before each task.
   void refresh_if_due() {
@@ -185,7 +185,7 @@ class alignas(128) Worker : public engine::ThreadState {
   }
   void finish_special(Task* task);
   void drop_created(Task* task);
-  /// It holds no removed object back any more (R7); what it created is counted.
+  /// The task holds no removed object back any more (R7); the tasks that it created are counted.
   void end_birth(const Task* task) {
     if ((task->handle & engine::handle::kResource) != 0)
       epoch->count_finished(engine::birth_slot_of(task->handle));

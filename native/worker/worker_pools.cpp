@@ -55,8 +55,8 @@ bool WorkerPools::take_from(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
   const bool is_shared = &set != &worker_.seen.pinned;
   if (is_shared) {
     if (!worker_.ordered.may_take_pools()) return false;  // asked again below, in order with has_mixed
-    // What is in the ring cannot be stolen. But if no worker is idle it must not wait for ever. Refills are
-    // counted, not turns: the others' may come first each time, or this one's once in 64 tasks only.
+    // Tasks in the ring cannot be stolen. But if no worker is idle the pool must not wait for ever. Refills
+    // are counted, not turns: the others' may come first each time, or this one's once in 64 tasks only.
     if (worker_.pace.are_tasks_long() && !ring.is_empty() && times_left_ < policy::kPassLimit) return false;
     times_left_ = 0;
   }

@@ -1,4 +1,4 @@
-// What a worker's tasks are worth: how long they take, and so how many are worth waking another worker. Rule
+// The worth of a worker's tasks: their length, and so the number that is worth waking another worker. Rule
 // R2. An estimate from the time between looks; decides nothing by itself (Sharing, OrderedPart).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,7 +18,7 @@ class Worth {
  public:
   using Length = KnownFunctions::Length;
 
-  /// What has passed until `now` is no time of this worker's tasks, of which so many have finished.
+  /// Time until `now` does not count for this worker's tasks, of which so many have finished.
   void begin(std::uint64_t now, std::uint64_t finished) {
     clock_ = now;
     finished_then_ = finished;
@@ -31,8 +31,8 @@ class Worth {
     const std::uint64_t ran = finished - finished_then_;
     begin(now, finished);
     if (is_running || ran == 0) return false;
-    // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks. But
-    // where each has a CPU it is better to wake one for nothing than to keep others waiting for so long.
+    // The shorter of the last two times: a worker that was preempted meanwhile has not run long tasks. But if
+    // each worker has a CPU, a needless wake-up is better than a wait of that length.
     const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
     const bool is_long = has_cpu && last_ticks_a_task_ >= ticks_of(policy::kSharedMicroseconds);
     ticks_a_task_ = is_long ? last_ticks_a_task_ : std::min(before, last_ticks_a_task_);
@@ -41,7 +41,7 @@ class Worth {
     update();
     return is_long;
   }
-  /// What is known of the task that runs next.
+  /// The known length of the task that runs next.
   Length length_of(const engine::Task* next) {
     return next != nullptr ? functions_.look_up(*next) : Length::brief;
   }
