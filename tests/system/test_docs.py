@@ -160,3 +160,23 @@ def test_what_documents_run_is_there_after_make_build(build: Path) -> None:
              if not name.startswith(("bin/test_", "bin/fuzz_"))}  # those are built by name where they are named
     assert named and known, "the expressions above find what they are for"
     assert named <= known, f"named in documents, and not built by `make build`: {sorted(named - known)}"
+
+
+def test_every_page_is_in_the_list_of_pages() -> None:
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs" / "README.md").read_text()))
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert listed == pages
+
+
+def test_readme_names_every_folder_of_the_tree() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    folders = {name.split("/")[0] for name in tracked if "/" in name and not name.startswith(".")} - {"docs"}
+    rows = re.findall(r"^\| (.*?) \|", (ROOT / "README.md").read_text().partition("## Where things are")[2], re.M)
+    assert folders <= {name for row in rows for name in re.findall(r"`(\w+)/", row)}
+
+
+def test_the_table_of_commands_is_complete() -> None:
+    printed = subprocess.run([ROOT / ".venv" / "bin" / "rubato", "--help"], capture_output=True, text=True, check=True)
+    listed = printed.stdout.partition("Commands")[2].partition("Options:")[0]
+    table = (ROOT / "docs" / "cli.md").read_text().partition("## Exit codes")[0]
+    assert set(re.findall(r"^  (\w+)  +[A-Z]", listed, re.M)) == set(re.findall(r"`rubato (\w+)", table))
