@@ -1,7 +1,7 @@
 // Pages and chunks (rule T74). The memory limit is reserved as address space at start, so that the page of a
-// chunk is a shift, and a page has one class at a time, which `class_of` tells. All functions are called
-// inside the slabs section; the class of a page in which the caller holds a chunk does not change, so
-// `class_of` of that chunk needs no section.
+// chunk is a shift. A page has one class at a time, which `class_of` tells. All functions are called inside
+// the slabs section; the class of a page in which the caller holds a chunk does not change, so `class_of` of
+// that chunk needs no section.
 //
 // Invariant: a chunk below its page's fresh mark is either free (kFree, and in its class's free list unless
 // its page is being moved) or belongs to one item.

@@ -2,8 +2,8 @@
 // place of the program's own code: at the entry of such a function the interpreters stop (BlockCache's host
 // calls) and ask here. Arguments and results travel as in the calling convention, and no time passes.
 //
-// What moves data is left to the program: calloc goes on in memset and realloc in memcpy, which return what
-// their callers have to, so that these accesses are the caller's own, timed and checked like any other.
+// Functions that move data are the program's: calloc goes on in memset and realloc in memcpy, which return
+// the result of their callers. These accesses are thus the caller's own, timed and checked like any other.
 // SPDX-License-Identifier: MIT
 #pragma once
 

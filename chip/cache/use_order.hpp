@@ -1,7 +1,6 @@
 // The order in which the ways of each set were last used: true LRU without stamps. Up to 16 ways are a word
-// of 4-bit way numbers, the most recently used lowest, so that a use is a dozen instructions and the victim a
-// shift; more ways are a list of bytes.
-// Invariant: each set's order is a permutation of its ways.
+// of 4-bit way numbers, the most recently used lowest. A use is then a dozen instructions and the victim a
+// shift. More ways are a list of bytes. Invariant: each set's order is a permutation of its ways.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -2,13 +2,14 @@
 // C14, C15). Espresso, Sec. V-A "Scalable speculation", V-B "Conflicts".
 //
 //   column       a live attempt's read and write sets among its tile's signatures (attempt.slot)
-//   later        with a higher virtual time than the accessing task; everyone, if that is non-speculative
+//   later        with a higher virtual time than the accessing task; every attempt, if that is
+//   non-speculative
 //   victim       a later attempt whose sets meet the access: readers and writers for a write, writers for a
 //                load
-//   holders      the tiles of which the coherence directory knows; sticky bits name the others
-// Invariant: a live attempt that has a recorded line in its sets is in a tile that may hold the line by the
-// directory or has its sticky bit (a reader's or writer's). An access that needs no global check meets no
-// later conflicting attempt outside its tile.
+//   holders      the tiles of which the coherence directory knows; sticky bits name the others Invariant: if
+//   a live attempt has a recorded line in its sets, its tile may hold the line by the directory, or the
+//   tile's sticky bit is set (a reader's or writer's). An access that needs no global check meets no later
+//   conflicting attempt outside its tile.
 // SPDX-License-Identifier: MIT
 #pragma once
 

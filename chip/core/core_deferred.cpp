@@ -32,9 +32,9 @@ void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
   if (awaits_deferred_) wakeup_.schedule(later(now, reached()));
 }
 
-// A page has lost its rights while an access to it was deferred. A speculative task's may be misspeculation;
-// what the others were about to do they have done before the page changed, so the fault comes as late as that
-// of a machine that reports it when it can.
+// A page has lost its rights while an access to it was deferred. A speculative task's fault may be
+// misspeculation. Other accesses were performed before the page changed, so their fault is as late as that
+// of a machine with imprecise faults.
 void Core::on_deferral_fault(Cycle now) {
   const Fault fault = pipeline_.fault();
   if (is_exception(now)) {

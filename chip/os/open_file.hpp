@@ -108,10 +108,9 @@ class HostFile : public OpenFile {
   bool has_entries_ = false;
 };
 
-/// Standard input, output or error: passes bytes through to a host descriptor. To the guest it is a pipe
-/// whatever it is on the host, so that a run prints the same in the same way on a terminal and in a
-/// pipeline; only a regular file on standard input shows as one (it is an input, and may be mapped and
-/// sought).
+/// Standard input, output or error: passes bytes through to a host descriptor. To the guest it is a pipe, so
+/// that a run prints the same on a terminal and in a pipeline. Exception: a regular file on standard input
+/// shows as one (it is an input, and may be mapped and sought).
 class StandardStream : public OpenFile {
  public:
   using Listener = std::function<void(std::span<const std::byte>)>;

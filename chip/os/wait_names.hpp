@@ -1,6 +1,6 @@
 // Names of waits, from the functions that led to them. The kernel sees a futex only. The names of the C
-// library, of libgomp and of Go's runtime tell whether it is a mutex, a barrier or a condition variable, and
-// which function is the user's.
+// library, of libgomp and of Go's runtime tell its kind (mutex, barrier or condition variable) and the user's
+// function.
 // SPDX-License-Identifier: MIT
 #pragma once
 

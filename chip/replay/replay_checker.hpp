@@ -1,6 +1,6 @@
-// Checks a run while it goes on (C19): records what every attempt of a task does, forgets it when the attempt
-// is aborted, and when it commits has it replayed serially (SerialReplay) and its place in the order checked
-// (OrderCheck). Memory is bounded by the attempts that have not committed. The run itself is not changed.
+// Checks a run while it goes on (C19): records the actions of every attempt and forgets them when it is
+// aborted. When it commits, SerialReplay replays it serially, and OrderCheck checks its place in the order.
+// Memory is bounded by the attempts that have not committed. The run itself is not changed.
 //
 // Sound for programs whose non-speculative tasks touch only data that their locale owns, or that no other
 // task touches at the same time. Other programs have no serial order to compare with, even if their own locks

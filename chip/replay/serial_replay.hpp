@@ -4,9 +4,10 @@
 // memory) are taken from the record.
 //
 // A non-speculative task takes effect while it runs. If a child of it commits before it has ended, it is
-// replayed as far as the creation of that child, and later goes on; likewise as far as it frees, or unmaps,
-// memory that another task is given, and to a system call in which it waits, if others use untracked memory
-// then. Invariant: between calls the copy holds what all tasks replayed so far have written, stacks aside.
+// replayed as far as the creation of that child, and later goes on. Likewise it is replayed as far as it
+// frees, or unmaps, memory that another task gets. The same holds for a system call in which it waits, if
+// others use untracked memory then. Invariant: between calls the copy holds what all tasks replayed so far
+// have written, stacks aside.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// Why tasks abort (C25): for every aborted attempt its cause, its task function, the function of the task
-// that aborted it, the line they met in, and the cycles it had cost. Counts are exact; what is kept is one
-// record for each different (line, victim, aggressor, cause).
+// Aborts and their causes (C25). For every aborted attempt: its cause, its task function, the function of the
+// task that aborted it, the line they met in, and its lost cycles. Counts are exact; there is one record for
+// each different (line, victim, aggressor, cause).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -28,9 +28,9 @@
 
 namespace rubato::chip {
 
-/// A tile's report: the virtual time of its earliest active task, kMaxVirtualTime if none is timestamped, and
-/// whether it holds any task at all (untimestamped ones delay only the end of the region).
-/// A waiting task has no tie-breaker yet; it counts as dispatched in the cycle of the sample (C16).
+/// A tile's report: the virtual time of its earliest active task, or kMaxVirtualTime if none is timestamped.
+/// Besides, whether it holds any task at all (untimestamped ones delay only the end of the region). A waiting
+/// task has no tie-breaker yet; it counts as dispatched in the cycle of the sample (C16).
 struct TileReport {
   VirtualTime earliest = kMaxVirtualTime;
   bool waits = false;  ///< `earliest` is of a task that is not running: only its timestamp counts

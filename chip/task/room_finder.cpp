@@ -212,8 +212,8 @@ Obstacle RoomFinder::at_worker(const Candidates& candidates) const {
   return handlers_.any() && !state_.is_stopped ? Obstacle{latest, AbortCause::preempted} : Obstacle{};
 }
 
-// C13: if nothing can be spilled to make room for a task whose parent committed, or for spilled tasks that
-// may run at once, the latest attempt is aborted, so that it can be spilled.
+// C13: the tasks that need room are those whose parent committed, and spilled ones that may run at once. If
+// nothing can be spilled for them, the latest attempt is aborted, so that it can be spilled.
 Obstacle RoomFinder::at_entry() const {
   if ((!admission_.has_waiting() && spiller_.untimed_refill() == nullptr) || spiller_.can_spill() ||
       spiller_.is_spilling() || rollbacks_.any())

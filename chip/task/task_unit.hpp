@@ -1,16 +1,16 @@
 // A tile's task unit: queues tasks, hands them to the tile's cores, sends created tasks to other tiles, and
-// spills and refills. Espresso, Sec. V-A, V-B, Fig. 6(c); C9, C10, C13, C16. It keeps the order of events;
-// what each needs is with its parts, each in a file of its own (the private members at the end), over the
-// tile's queues and cores in tile_state.hpp.
+// spills and refills. Espresso, Sec. V-A, V-B, Fig. 6(c); C9, C10, C13, C16. It keeps the order of events.
+// Its parts (the private members at the end), each in a file of its own, do the work of each event. They
+// share the tile's queues and cores in tile_state.hpp.
 //
 // Speculative tasks (task_unit_speculation.cpp) keep their task-queue entry until they commit; when their
 // body ends their attempt takes a commit-queue entry. An earlier task takes the core, the locale or the
 // commit-queue entry of the latest attempt that has it (C9, C17); such aborts happen as events of their own,
-// never inside a core's action.
-// Progress with full queues: a task unit can always spill while two guest tasks are idle, on a stalled core
-// if all its cores are busy or stalled (the core's pipeline waits; its port to memory is free); freed entries
-// are promised to those that were refused, in order; the last entry is for tasks with the GVT's timestamp,
-// and one is for refill tasks, so tasks that the GVT waits for can always be read back.
+// never inside a core's action. Progress with full queues: a task unit can always spill while two guest tasks
+// are idle. If all its cores are busy or stalled, it spills on a stalled one (the core's pipeline waits; its
+// port to memory is free). Freed entries are promised to those that were refused, in order. The last entry is
+// for tasks with the GVT's timestamp, and one is for refill tasks. So tasks that the GVT waits for can always
+// be read back.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Memory of resources (make_resource): blocks of whole cache lines, close together in slabs that ask for huge
-// pages, since programs reach resources in no order and most of the cost of that is address translation. The
+// pages. Programs reach resources in no order, and most of the cost of that is address translation. The
 // general heap gives neither. Nothing is returned to the system: freed blocks are used again for their size.
 // Allocation is rare beside task creation: a mutex. Under AddressSanitizer every block is an allocation of
 // its own.

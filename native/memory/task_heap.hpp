@@ -63,11 +63,11 @@ class BatchBag {
 };
 
 /// The shared levels. A worker takes and returns batches of 64 blocks; its group keeps up to 32 full batches
-/// of a size, and what is above that goes to the global level of the group's NUMA node, where a mutex guards
-/// it. Nothing is returned to the system before the TaskHeap ends.
+/// of a size. Others go to the global level of the group's NUMA node, where a mutex guards them. Nothing is
+/// returned to the system before the TaskHeap ends.
 ///
-/// Who frees, keeps the block: memory follows the workers, also across NUMA nodes, as in the paper. Fresh
-/// memory is first touched by the worker that uses it, which places it on that worker's node.
+/// A worker keeps the blocks that it frees: memory follows the workers, also across NUMA nodes, as in the
+/// paper. Fresh memory is first touched by the worker that uses it, which places it on that worker's node.
 class TaskHeap {
  public:
   struct Options {

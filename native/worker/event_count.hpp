@@ -6,8 +6,9 @@
 //   looks at every source again         notify(): a worker is idle? then a new epoch, and wake
 //   found: cancel()  else: sleep(ticket), cancel()
 //
-// Either the look comes after the work in the order of seq_cst operations and finds it, or announce() comes
-// before notify()'s look, which then sees an idle worker and changes the epoch, so that sleep() returns.
+// There are two cases in the order of seq_cst operations. Either the look comes after the work and finds it,
+// or announce() comes before notify()'s look. That look then sees an idle worker and changes the epoch, so
+// that sleep() returns.
 //
 // Not all idle workers sleep: some still look, some lag. Those that sleep are counted, so that the system
 // call is made only for them (rule A33). A sleeper counts itself before the kernel compares the epoch, and

@@ -35,9 +35,9 @@ unsigned OwnTasks::take_in_turn(Ring& ring, std::uint64_t count, std::uint64_t s
   return take_from_oldest(ring, count);
 }
 
-/// Several lists, if the newest are short: what the tasks create is newer than all that stays here, and less
-/// deep by one level at least, so that there are never more lists than levels (twice as many, for those still
-/// in the ring).
+/// Several lists, if the newest are short. The created tasks are newer than all that stay here, and less deep
+/// by one level at least. So there are never more lists than levels (twice as many, for those still in the
+/// ring).
 unsigned OwnTasks::take_newest(Ring& ring, std::uint64_t count) {
   if (!created_.is_empty()) {
     lists_.reserve_one();

@@ -33,8 +33,8 @@ class UndoLog {
     drops_.push({{first, first + bytes}, words_.size()});
   }
 
-  /// Restores all that was saved since the log had `size` words, but nothing inside `dead` (the stack below
-  /// the checkpoint, rule T26) or inside one of `gone` (exception objects that end with this attempt).
+  /// Restores all words saved since the log had `size` words, except those inside `dead` and `gone`. `dead`
+  /// is the stack below the checkpoint (rule T26); `gone` are exception objects that end with this attempt.
   void restore(std::size_t size, Range dead, const Range* gone, std::size_t gone_count) {
     std::size_t end = words_.size();
     while (end > size) {

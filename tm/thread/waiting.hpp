@@ -24,8 +24,8 @@ void wait_until(Word& word, std::uint32_t seen, Word& waited, bool is_repeated, 
     A::yield();
   }
   if (word.load(std::memory_order_acquire) != seen || is_over()) return;
-  // A number, which waiters alone change: were it a mark that the waker takes away, it would take that of a
-  // waiter that has come since the change, and is about to sleep until the next one.
+  // A count that waiters alone change, not a mark that the waker clears. The waker would also clear the mark
+  // of a waiter that has come since the change, and is about to sleep until the next one.
   waited.fetch_add(1, std::memory_order_seq_cst);
   while (true) {
     A::heavy_fence();
