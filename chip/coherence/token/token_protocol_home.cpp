@@ -126,8 +126,9 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   Flight& flight = transport_.flights[index];
 
   // The slice looks up its data, directory and filter at once.
-  count(home.counters.busy_cycles, transport_.now() - flight.at);
-  transport_.spend(flight, kHomePart, look_up_llc(t, later(flight.at, transport_.now())));
+  const Cycle now = transport_.now();
+  count(home.counters.busy_cycles, now - flight.at);
+  transport_.spend(flight, kHomePart, look_up_llc(t, later(flight.at, now)));
   count(home.entries.rows.read, home.directory.ways());
   bool may_be_out = true;
   if (is_get) {

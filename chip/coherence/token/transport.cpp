@@ -58,10 +58,11 @@ void Transport::send_to_all(const Flight& cause, const TokenMessage& m, TileId f
 void Transport::book_way(Flight& flight, TileId from, TileId to) {
   const TokenMessage& m = flight.message;
   const TrafficClass traffic = traffic_of_flight(flight);
+  if (from == to) return count(m, traffic, 0);
   const auto distance = [](std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; };
   const Place a = places_[from.value], b = places_[to.value];
   count(m, traffic, distance(a.column, b.column) + distance(a.row, b.row));
-  if (from != to) flight.spend(kWayPart, network_.send(from, to, {bytes_of(m), traffic}, flight.at));
+  flight.spend(kWayPart, network_.send(from, to, {bytes_of(m), traffic}, flight.at));
 }
 
 std::span<const Cycle> Transport::book_multicast(const Flight& flight, TileId from, const TileSet& to) {
