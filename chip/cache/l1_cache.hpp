@@ -169,7 +169,7 @@ class L1Cache {
   }
   /// The first slot of the set in which `line` is or will be.
   std::uint32_t first_slot(LineAddr line) const { return set_of(line); }
-  /// Asks the host for what find() and fill() of a line read, whose first_slot() this is.
+  /// Software prefetch of the host memory that find() and fill() of a line read, whose first_slot() this is.
   void prefetch(std::uint32_t first_slot) const {
     rubato::prefetch(&words_[first_slot]);
     rubato::prefetch(&uses_of_[first_slot]);  // two lines of the host for up to eight ways

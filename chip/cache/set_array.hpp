@@ -91,7 +91,7 @@ class SetArray {
     use(slot);
     return payloads_[slot] = Payload{};
   }
-  /// Asks the host for the set's tags: a lookup of `line` follows soon.
+  /// Software prefetch of the set's tags: a lookup of `line` follows soon.
   void prefetch(LineAddr line) const {
     const std::uint32_t base = place_of(line).base;
     rubato::prefetch(&tags_[base]);

@@ -1,6 +1,7 @@
-// How conflicts among uncommitted attempts are found, whole: what the caches ask (ConflictCheck), what cores
-// record (AccessRecorder), what the task units say of attempts (SpeculationControl), and what the chip needs
-// to put them together. Another scheme is a class of its own and a line of factory.cpp.
+// A complete scheme to find conflicts among uncommitted attempts. It has the checks of the caches
+// (ConflictCheck), the records of cores (AccessRecorder), and the messages of task units about attempts
+// (SpeculationControl). Besides, it has the functions by which the chip puts these together. Another scheme
+// is a class of its own and a line of factory.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 

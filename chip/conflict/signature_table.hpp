@@ -136,7 +136,7 @@ class SignatureTable {
     if (const auto* bloom = std::get_if<BloomTable>(&table_)) return bloom->match(p, reads, words, out);
     return std::get_if<ExactTable>(&table_)->match(p, reads, words, out);
   }
-  /// Asks the host for what match() of the line will read.
+  /// Software prefetch of the host memory that match() of the line will read.
   void prefetch(const Probe& p, std::uint32_t words) const {
     if (const auto* bloom = std::get_if<BloomTable>(&table_)) bloom->prefetch(p, 0, words);
   }

@@ -1,6 +1,5 @@
 // The capsule call that a core is in, and the records of abort handlers that the core has: P12, P13, P22;
-// Espresso, Sec. IV-B, V-C. Knows what a call needs and since when it lasts; what the call does to the task,
-// and when, is the core's.
+// Espresso, Sec. IV-B, V-C. It knows a call's needs and its begin; the core applies the call to the task.
 //
 // Only the outermost call counts: those within it belong to it. One that a task made is open until end(),
 // which tells the host; a thread's is never open.

@@ -52,9 +52,9 @@ class Core final : public EventHandler {
   const Pipeline& pipeline() const { return pipeline_; }
   bool in_region() const { return in_region_; }
   CapsuleState& capsule() { return capsule_; }
-  /// In a capsule of a speculative task, which ends whatever becomes of that.
+  /// In a capsule of a speculative task. The capsule runs to its end, whatever the task's fate.
   bool is_protected() const { return is_speculating() && config_.task.capsules && capsule_.is_entered(); }
-  /// In a capsule of a task that may be undone, or that was: what its system calls do is for good (P49).
+  /// In a capsule of a task that may be undone, or that was: its system calls are permanent (P49).
   bool makes_calls_at_once() const { return is_protected() || activity_ == Activity::doomed; }
   /// The guest task it runs; 0: none.
   std::uint64_t task() const { return activity_ == Activity::task ? task_.id : 0; }
@@ -79,7 +79,7 @@ class Core final : public EventHandler {
   /// Cycles that it ran beyond `at` are the attempt's like the rest: time never rewinds. In a capsule it goes
   /// on instead, doomed, and this returns true (P36).
   bool abort_task(Cycle at);
-  /// The speculative task it runs goes on as a non-speculative one; what it did so far is the attempt's.
+  /// The speculative task it runs goes on as a non-speculative one; its cycles so far are the attempt's.
   void become_nonspeculative();
 
   /// Something this core waits for may have changed: looks for work, or retries, at `at`.
@@ -121,7 +121,7 @@ class Core final : public EventHandler {
   void suspend_task(Cycle at);
   void resume_task(const SuspendedTask& suspended, Cycle now);
   void step_internal(Cycle now);
-  /// True if draining brought a strict action to `at`, beyond what may be done now: it is done again then.
+  /// True if draining brought a strict action to `at`, ahead of the clock: the action is then done again.
   bool must_wait(Cycle at, Cycle now);
   bool on_syscall(Cycle now);
   bool on_task_instruction(Cycle now);
@@ -134,7 +134,7 @@ class Core final : public EventHandler {
   bool dooms(const Fault& fault, Cycle now);
   void end_doomed(Cycle now);
   bool on_fault(const Fault& fault, Cycle now);
-  /// True if the task was speculative and has been stopped by what it is at (C18).
+  /// True if the task was speculative and its present action has stopped it (C18).
   bool is_exception(Cycle now);
   bool is_speculating() const { return activity_ == Activity::task && task_.speculative; }
   /// No task any longer: looks for work at `at`.

@@ -46,8 +46,7 @@ void Core::on_deferral_fault(Cycle now) {
   if (on_fault(fault, now)) wakeup_.schedule(later(now, reached()));
 }
 
-// Nothing but loads and stores goes past what is deferred. A return has been executed, all else is come to
-// again.
+// Only loads and stores pass deferred accesses. A return has been executed; other instructions are retried.
 bool Core::awaits_deferred(PipelineStop stop) {
   if (stop == PipelineStop::blocked) return false;
   if (stop == PipelineStop::returned) owed_ = stop;

@@ -37,10 +37,10 @@ class CoreModel {
   virtual bool note_ready(LineAddr line) = 0;
   /// Instructions that wait for the line go on; run() follows.
   virtual void perform(LineAddr line, Cycle now) = 0;
-  /// Pages of [begin, end) are about to change: what is to be done there before is done, or done again after.
-  /// True: run() is to follow.
+  /// Pages of [begin, end) are about to change: earlier accesses to them perform now, or are done again after
+  /// the change. True: run() is to follow.
   virtual bool perform_at_once(Addr begin, Addr end, Cycle now) = 0;
-  /// The thread leaves: what has committed is done, the rest it will do elsewhere.
+  /// The thread leaves: committed instructions take effect, the others it will execute elsewhere.
   virtual void flush(Cycle now) = 0;
 
   virtual void inject(WindowFault fault) = 0;

@@ -1,6 +1,7 @@
-// Sees what tasks on cores do that others, or a serial replay, cannot foresee: the values they load, what
-// they read of the machine, how they leave the kernel (C19). A task that runs ahead of the clock is seen when
-// it acts, not when the clock gets there: the values are those it got. Null by default, at no cost.
+// Observer of the actions of tasks that others, or a serial replay, cannot foresee: the values they load,
+// their reads of the machine's state, and their registers behind system calls (C19). A task that runs ahead
+// of the clock is seen when it acts, not when the clock gets there: the values are those it got. Null by
+// default, at no cost.
 // SPDX-License-Identifier: MIT
 #pragma once
 

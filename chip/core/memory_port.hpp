@@ -1,4 +1,4 @@
-// A core's way to memory: its L1D and what marks cover there (C15), and behind it the memory system. Knows no
+// A core's way to memory: its L1D with the marks there (C15), and behind it the memory system. Knows no
 // buffers: an access is made at a cycle, and is done or blocked.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,12 +15,12 @@ namespace rubato::chip {
 
 class MemoryPort final : private L1Recorder {
  public:
-  /// `forwards`: conflict.forwarding; else marks cover no use of what an earlier task of the core wrote.
+  /// `forwards`: conflict.forwarding; else marks do not cover uses of an earlier task's writes on this core.
   MemoryPort(PipelineState& state, bool forwards) : state_(state), forwards_(forwards) {}
   MemoryPort(const MemoryPort&) = delete;  // the L1 may know it
   MemoryPort& operator=(const MemoryPort&) = delete;
 
-  /// Asks the L1 (again, if it has not `missed` just now), which does not know yet what is untracked in it.
+  /// Asks the L1 (again, if it has not `missed` just now), which does not know yet its untracked lines.
   bool hits(LineAddr line, bool write, bool missed = false);
   /// Every access to the memory system goes through here. Not done: the pipeline leaves.
   AccessResult access(LineAddr line, AccessKind kind, std::uint64_t issue);
@@ -32,10 +32,10 @@ class MemoryPort final : private L1Recorder {
     return is_write(kind) ? AccessKind::untracked_store : AccessKind::untracked_load;
   }
 
-  /// Others go first: meanwhile the host fetches what the access will need.
+  /// Other cores go first: software prefetch, meanwhile, of the host memory that the access will read.
   void announce(LineAddr line, Addr address);
 
-  /// From now on hits need marks: what the L1 holds of untracked memory is marked as that (P30).
+  /// From now on hits need marks: lines of untracked memory in the L1 are marked as untracked (P30).
   void begin_marks();
   /// The task whose attempt is in the state begins or goes on. Marks (which speculation needs) of a later
   /// attempt are cleared.

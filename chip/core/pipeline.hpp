@@ -76,12 +76,12 @@ class Pipeline final {
 
   void inject(CapsuleFault fault) { state_.task.injected = fault; }
 
-  /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
+  /// run() follows soon: software prefetch of the L1's set for the access that the core left for.
   void prefetch_run() const { state_.prefetch_awaited(); }
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
-  /// From now on hits need marks (C15): what its L1 holds of untracked pages is marked as that (P30).
+  /// From now on hits need marks (C15): lines of untracked pages in its L1 are marked as untracked (P30).
   void begin_marks() { lsu_.port().begin_marks(); }
   /// A task begins, or goes on, speculative if it has an attempt. Marks in the L1 (which speculation needs)
   /// of an attempt later than this one are cleared (C15).
@@ -94,8 +94,8 @@ class Pipeline final {
   /// The speculative task is aborted. May be called from within run(), by an access that aborts its own task:
   /// run() then returns `blocked`.
   void stop_task();
-  /// The speculative task is aborted inside a capsule: what it does from now on is for nothing, until it
-  /// leaves the capsule (P37). May be called as stop_task() may.
+  /// The speculative task is aborted inside a capsule: its effects from now on are void, until it leaves the
+  /// capsule (P37). May be called as stop_task() may.
   void doom();
   /// Writes all of a line outside guest memory; no instruction waits for the write. False: it must be tried
   /// again.
@@ -107,8 +107,8 @@ class Pipeline final {
   void predict_return(Addr target) { predictor_.call(target); }
   /// The next instruction issues at `at` or later; the cycles until then are charged to `part`.
   void resume_at(Cycle at, CyclePart part = CyclePart::core);
-  /// The access that was blocked may be made at `at`; the wait is charged to what the protocol says of it,
-  /// and else to the check that blocked it.
+  /// The access that was blocked may be made at `at`. The wait is charged by the protocol's report on it, and
+  /// else to the check that blocked it.
   void resume_blocked(Cycle at);
 
   /// The model that executes in place of this pipeline (core.model), or null.

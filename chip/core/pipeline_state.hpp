@@ -67,7 +67,7 @@ struct PipelineState {
                                         .has_access = address != nullptr});
   }
 
-  /// Asks the host for what the L1 will look at for the access that the core left for.
+  /// Software prefetch of the host memory that the L1 will read for the access that the core left for.
   void prefetch_awaited() const { ports.l1d.prefetch(awaited_set); }
 
   // Members that a run reads first stand first, see EventHandler::kFirstUsed.

@@ -1,4 +1,4 @@
-// Logs what the stores of a core's speculative tasks overwrite, in the attempt and in simulated memory (C14).
+// Undo log for the stores of a core's speculative tasks, in the attempt and in simulated memory (C14).
 // Neither own stack nor untracked pages need it.
 //
 // Room comes first: a store that waited for a line of the log with its own line in hand could lose it.
@@ -28,7 +28,7 @@ class UndoLogger {
   /// Before a speculative store accesses its own line: there is room for so many more entries. False: the
   /// pipeline leaves; a line that is taken stays taken.
   bool make_room(std::size_t entries, IssueSlot& slot);
-  /// Logs what a speculative store of `bytes` at `address` is about to overwrite. There is room.
+  /// Logs the words that a speculative store of `bytes` at `address` is about to overwrite. There is room.
   void log(Addr address, unsigned bytes);
   /// Returns lines of this core's logs, taken by an attempt that is committed or restored.
   void give_back(std::vector<LineAddr>& lines) { lines_.give_back(lines); }

@@ -109,14 +109,14 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void change(const TaskAction& mapping);
   void add_kernel(TaskAction action, std::vector<std::byte> data);
   std::vector<std::byte> bytes_at(Addr a, std::uint64_t bytes) const;
-  /// Replays the actions before `end`, and before each what other tasks must have done by then.
+  /// Replays the actions before `end`, and before each of them the actions of other tasks that it depends on.
   void replay_until(AttemptRecord& record, std::size_t end);
   void advance(AttemptRecord& record, std::size_t end);
   /// The creation of the task must have been replayed before the task is.
   void replay_creation(const AttemptRecord& child);
-  /// So must what `record` follows before its action `end`.
+  /// The same for the precedences of `record` before its action `end`.
   void replay_precedences(AttemptRecord& record, std::size_t end);
-  /// So must the freeing of memory that a call gave it.
+  /// The same for the freeing of memory that a call got.
   void replay_freeing(const HeapCall& call);
   void become_nonspeculative(AttemptRecord& record);
   /// Other attempts may take the memory that heap call `action` freed from now on.

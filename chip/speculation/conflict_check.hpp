@@ -36,7 +36,8 @@ class ConflictCheck {
   bool is_active() const { return active_; }
   /// True if a speculative task runs on `core`: its requests carry its virtual time.
   virtual bool is_speculative(CoreId) const { return false; }
-  /// An access of `line` from `tile` follows soon: asks the host for what its check will read. Only a hint.
+  /// An access of `line` from `tile` follows soon: software prefetch of the host memory that its check will
+  /// read. Only a hint.
   virtual void prefetch(TileId, LineAddr) const {}
   /// An L2 hit on a line with this canary: check against tasks of the requester's own tile. All of `result`
   /// is written in place, as below: a copy would make the host wait for its parts.

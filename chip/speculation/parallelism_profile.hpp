@@ -1,7 +1,7 @@
-// Why cores have no task, by samples of task regions: what waits then and for what, and what runs. A waiting
-// task explains one idle core. If more tasks wait than cores idle, each explains the same fraction. Idle
-// cores that no waiting task explains are counted by how many tasks run meanwhile, and by which: the run is
-// bounded by those and by what they create.
+// Reasons for idle cores, by samples of task regions: the waiting tasks, the reasons of their waits, and the
+// running tasks. A waiting task explains one idle core. If more tasks wait than cores idle, each explains the
+// same fraction. Idle cores that no waiting task explains are counted by how many tasks run meanwhile, and by
+// which: the run is bounded by those and by the tasks that they create.
 //
 // It watches and changes nothing, and costs nothing between samples.
 //

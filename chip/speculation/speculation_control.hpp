@@ -36,7 +36,7 @@ class SpeculationControl {
   /// Appends all live attempts later than `vt`, by tile and slot.
   virtual void later_attempts(VirtualTime vt, std::vector<Attempt*>& out) const = 0;
 
-  /// Asks the host for what commit() or end() of a live attempt will touch. Only a hint.
+  /// Software prefetch of the host memory that commit() or end() of a live attempt will touch. Only a hint.
   virtual void prefetch_end(const Attempt&) const {}
 };
 

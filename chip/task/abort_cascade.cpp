@@ -39,7 +39,7 @@ void AbortCascade::doom_children(Attempt& attempt, Cycle now) {
   attempt.held_children = 0;
 }
 
-// The restoring stores are conflicts with whatever is later: what used the values goes with them.
+// The restoring stores are conflicts with all later accesses: attempts that used the values are aborted too.
 void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
   if (fault_ == Fault::forget_dependent) return;
   LineAddr previous{~std::uint64_t{0}};

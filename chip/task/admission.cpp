@@ -113,7 +113,8 @@ bool Admission::has_refused(const Task& task) const {
 bool Admission::has_room_for(const Waiting& w) const {
   const bool uncommitted = is_of_uncommitted(w);
   if (state_.queue.has_room(state_.is_earliest(w.has_timestamp, w.timestamp), uncommitted)) return true;
-  // The earliest that stopped here has its entry; what still runs must be able to end before it is promoted.
+  // The earliest task that stopped here has its entry; running tasks must be able to end before it is
+  // promoted.
   return !uncommitted && state_.queue.has_room(true, false) && awaits_promotion();
 }
 
@@ -171,9 +172,9 @@ void Admission::send_held(Task* task, Cycle now) {
   serve_held(now);
 }
 
-// The last entry of the send buffer too is for the earliest: its destination keeps a place for it, so it
-// leaves soon. And for those without a timestamp, which are never the earliest and may be what that waits
-// for: theirs makes room.
+// The last entry of the send buffer is also for the earliest: its destination keeps a place for it, so it
+// leaves soon. It is also for tasks without a timestamp. They are never the earliest, but the earliest may
+// wait for them, and their destination makes room.
 void Admission::serve_held(Cycle now) {
   while (!held_.empty()) {
     const auto next = std::find_if(held_.begin(), held_.end(), [&](const Task* t) {

@@ -65,7 +65,7 @@ class ReadyHeap {
   void take(TaskHeap& other) {
     while (!other.empty()) push(other.pop());
   }
-  /// Asks the host for what pop() will read.
+  /// Software prefetch of the host memory that pop() will read.
   void prefetch_pop() const {
     prefetch<kPrefetched * sizeof(ReadyTask)>(entries_.data());
     if (!entries_.empty()) prefetch(&entries_.back());

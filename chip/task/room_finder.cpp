@@ -41,8 +41,9 @@ Attempt* RoomFinder::latest_waiting() const {
   return latest;
 }
 
-// A timestamped task may be waiting for one without (a TaskGroup's `after`), and all that wait for an entry
-// for that. Null also if something else comes first: not what could only speculate, as those that wait do.
+// A timestamped task may be waiting for one without a timestamp (a TaskGroup's `after`), and all that wait
+// for an entry may wait for that timestamped task. Null also if other work comes first, except work that
+// could only speculate, as the waiting attempts do.
 const Task* RoomFinder::untimestamped_waiting(const Candidates& candidates) const {
   if (const Task* const handler = handlers_.ready() != nullptr ? handlers_.ready() : handlers_.unread();
       handler != nullptr && !state_.is_stopped)
@@ -111,7 +112,7 @@ void RoomFinder::start_patience(ScarceResource resource, const Candidates& candi
   state_.schedule(now + p.length, TaskEvent::patience_ends, static_cast<std::uint32_t>(resource));
 }
 
-// A core that has asked meanwhile was given what needed one, or something that came first.
+// A core that has asked meanwhile got the work that needed a core, or work that came first.
 Obstacle RoomFinder::end_patience(ScarceResource resource, const Candidates& candidates) {
   Patience& p = patience(resource);
   p.is_scheduled = false;

@@ -64,7 +64,7 @@ class SendBuffer {
     leaving_.push_back({at, slot});
     first_leaves_ = earlier(first_leaves_, at);
   }
-  /// Removes what leaves by `now`.
+  /// Removes the entries that leave by `now`.
   void settle(Cycle now) {
     if (now < first_leaves_) return;
     first_leaves_ = kNever;
@@ -77,7 +77,8 @@ class SendBuffer {
       return false;
     });
   }
-  /// Calls tell(cycle, slot) for what remove_at() was told of and is still here; it is left to `tell`.
+  /// Calls tell(cycle, slot) for each entry that remove_at() has announced and that is still here; the entry
+  /// is left to `tell`.
   template <class Tell>
   void take_leaving(Tell tell) {
     for (const Leaving& leaving : leaving_) tell(leaving.at, leaving.slot);

@@ -126,7 +126,7 @@ void SpeculationTrials::learn(double rate) {
   best.rate += (rate - best.rate) / best.samples;
 }
 
-// The trial that was lost, with what it left behind in the epoch after it: attempts that it had begun.
+// Settles a lost trial. Its cost includes the attempts that it had begun and left to the epoch after it.
 void SpeculationTrials::settle_trial(Cycle now) {
   Choice& tried = of(tried_);
   const double rate = of(best_).rate;
@@ -137,8 +137,8 @@ void SpeculationTrials::settle_trial(Cycle now) {
   tried.defeats = std::min(tried.defeats + 1, kMostDefeats);
 }
 
-// The best, if no other one may be tried yet. @param is_stuck  hardly a task commits: then attempts may be
-// what keeps others from it, and limits would hold those back only that have not begun.
+// The best, if no other one may be tried yet. @param is_stuck  hardly a task commits. Attempts may then keep
+// others from committing, and limits would only hold back attempts that have not begun.
 SpeculationReach SpeculationTrials::next_trial(bool is_stuck, Cycle now) const {
   const auto may_be_tried = [&](SpeculationReach reach) {
     return now >= choices_[static_cast<std::size_t>(reach)].not_before;

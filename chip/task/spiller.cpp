@@ -286,8 +286,8 @@ void Spiller::add(const std::vector<Task*>& tasks) {
 
 // ---- Refill ----
 
-// The last entry is for tasks with the GVT's timestamp, and for what the earliest task may be creating: where
-// both want it they take turns.
+// The last entry is for tasks with the GVT's timestamp, and for tasks that the earliest task may be creating.
+// If both need it they take turns.
 bool Spiller::has_room_for_earliest() const {
   return state_.queue.has_room(true, false) && (state_.queue.has_room(false, false) ||
                                                 state_.is_refill_turn || !admission_.has_committed_waiting());

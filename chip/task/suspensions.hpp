@@ -12,11 +12,11 @@
 // A run has a number of its own: its task may run anew, and wait again, while it still waits.
 //
 // A suspended run keeps the worker whose stack it is on. Invariant: cores with a worker, workers to spare and
-// suspended runs together are as many as the tile's cores and the workers that it began the region with.
-// A core without a worker, where none is to spare, goes on with what has waited, and spills where others wait
-// for room; it is given nothing else.
+// suspended runs together are as many as the tile's cores and the workers that it began the region with. If
+// no worker is to spare, a core without one resumes suspended runs, and spills if others wait for room; it
+// gets no other work.
 //
-// Where nothing speculates a SPEC task is atomic because it runs alone: it starts when none is suspended, or
+// Without speculation a SPEC task is atomic because it runs alone: it starts when none is suspended, or
 // nothing else can proceed, and suspended lets no other task run.
 // SPDX-License-Identifier: MIT
 #pragma once

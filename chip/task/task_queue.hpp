@@ -99,7 +99,7 @@ class TaskQueue : public QueueEntries {
   const Task* earliest(Lane lane) const;
   /// The earliest task of `lane` that waits for the locale of the task on `slot`; null if there is none.
   Task* waiter(std::uint32_t slot, Lane lane) const { return waiters_[slot][index(lane)].top(); }
-  /// A core asks soon: asks the host for what choosing and dispatching its task will read.
+  /// A core asks soon: software prefetch of the host memory that choosing and dispatching its task will read.
   void prefetch_dispatch() const {
     constexpr auto lane = static_cast<std::size_t>(Lane::timestamped);
     ready_[lane].prefetch_pop();

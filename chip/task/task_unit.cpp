@@ -1,5 +1,5 @@
-// The task unit: dispatch and rounds. The enqueue protocol is in task_unit_enqueue.cpp, what speculates in
-// task_unit_speculation.cpp and task_unit_commit.cpp, and what makes room for others in task_unit_room.cpp.
+// The task unit: dispatch and rounds. The enqueue protocol is in task_unit_enqueue.cpp, speculation in
+// task_unit_speculation.cpp and task_unit_commit.cpp, and room for others in task_unit_room.cpp.
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_unit.hpp"
 

@@ -10,8 +10,8 @@ namespace rubato::chip {
 
 namespace {
 
-/// Attempts that commit were long ago: what they refer to has left the host's nearest caches. In steps, of
-/// which each asks for what the next one reads.
+/// Software prefetch for commits: attempts that commit are cold, for they ran long ago. In steps, each of
+/// which prefetches the data that the next one reads.
 void prefetch_commits(const SpeculationControl& control, std::span<Attempt* const> attempts) {
   if constexpr (!kHostHints) return;
   for (const Attempt* a : attempts) prefetch<sizeof *a>(a);

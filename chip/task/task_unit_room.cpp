@@ -1,5 +1,5 @@
-// The task unit's attempts that make room for others, which room_finder.hpp has found, and what an earlier
-// task that waits needs. Espresso, Sec. V-A; C9, C13, C17, C18.
+// The task unit's handling of attempts that make room, as found by room_finder.hpp, and of waiting earlier
+// tasks. Espresso, Sec. V-A; C9, C13, C17, C18.
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_unit.hpp"
 

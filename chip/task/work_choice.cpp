@@ -81,7 +81,8 @@ Choice WorkChoice::choose(std::uint32_t slot) {
 Choice WorkChoice::choose(const Choice& guest, bool guest_may_run) const {
   if (suspensions_.is_closed()) return {};
   if (suspensions_.has_resumable()) return {Choice::resumed};
-  // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
+  // Without a worker the core makes room if that is asked for. A task that it read back it could only spill
+  // again.
   if (!guest_may_run)
     return {spiller_.can_spill() && admission_.has_waiting() ? Choice::spill : Choice::none};
   if (spiller_.can_spill() && (admission_.has_waiting_for_room() ||
@@ -91,8 +92,8 @@ Choice WorkChoice::choose(const Choice& guest, bool guest_may_run) const {
   return choose_beside_refills(guest);
 }
 
-// Attempts take what handlers give back: none starts where a handler waits. A promotion needs none of them,
-// for they commit after its task.
+// Attempts take the records that handlers give back, so none starts while a handler waits. A promotion needs
+// none of them, for they commit after its task.
 Choice WorkChoice::choose_beside_handlers(const Choice& guest) const {
   if (state_.is_stopped) return guest.mode == RunMode::speculative ? Choice{} : choose_beside_refills(guest);
   if (Task* const ready = handlers_.ready(); ready != nullptr) return {Choice::guest, ready};

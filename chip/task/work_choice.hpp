@@ -1,7 +1,7 @@
 // The choice of work for a free core of a tile. Espresso, Sec. V-A, V-B; C9, C10, C11, C13. It only looks;
 // the task unit starts the work.
 //
-// Order of what a free core is given:
+// Order of the work for a free core:
 //   1. a suspended task that may go on;
 //   2. a spill, if the queue is at its threshold and there is a batch to spill, or fewer and no room: at once
 //      if something waits for an entry, else taking turns with guest tasks, so that spilling never starves

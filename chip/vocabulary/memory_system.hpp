@@ -67,8 +67,8 @@ class MemorySystem {
  public:
   virtual ~MemorySystem() = default;
   virtual AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) = 0;
-  /// An access of `line`, which the L1 cannot serve, follows soon: asks the host for what it will read. Only
-  /// a hint.
+  /// An access of `line`, which the L1 cannot serve, follows soon: software prefetch of the host memory that
+  /// it will read. Only a hint.
   virtual void prefetch(CoreId, LineAddr) const {}
   /// The parts of the cycles for which the protocol blocked the core, if it knows them; then zeros again.
   virtual AccessParts take_waited(CoreId) { return {}; }

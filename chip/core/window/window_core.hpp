@@ -116,10 +116,11 @@ class WindowCore final : public CoreModel {
   /// is there. False: stalled, or not yet.
   bool is_alone(bool stores);
   bool fetch(LineAddr line);
-  /// The memory system, or the load-store unit, has refused what the core is at.
+  /// The memory system, or the load-store unit, has refused the present instruction.
   PipelineStop left();
   WindowEntry& add(const isa::Insn& insn, Addr pc, std::uint64_t old_value);
-  /// Dispatched, all of it but a load's value and a store's bytes: when does it issue, what hangs on it?
+  /// Schedules a dispatched entry, complete but for a load's value and a store's bytes: finds when it issues,
+  /// or lists it as waiting for operands.
   void schedule(WindowEntry& e);
   /// Fast path with an empty buffer: an instruction that completes and commits at known times needs no entry.
   /// issue_now() books a port and returns the time of issue. The result is there at `complete`.
@@ -148,7 +149,7 @@ class WindowCore final : public CoreModel {
   /// When the operands of `e` are all there, or kUnknown.
   std::uint64_t operands_of(const WindowEntry& e) const;
   void settle(WindowEntry& e, std::uint64_t position, std::uint64_t complete);
-  /// Goes through what hangs: something has become known.
+  /// Goes through the entries that wait for unknown times: one of these has become known.
   void resolve();
   void retire();
   /// When an instruction that is complete then commits, if it is the next one.
