@@ -7,14 +7,25 @@
 
 namespace rubato::chip {
 
-// Considers attempts that could be spilled if they were idle, and that the GVT does not wait for.
+// A create of a non-speculative task keeps its core until it has an entry, and no abort takes it away. An
+// attempt that waits in a call goes on when a core is free.
+bool RoomFinder::has_core_for_suspended() const {
+  for (std::uint32_t slot = 0; slot < state_.cores; ++slot) {
+    const CoreSlot& c = state_.slots[slot];
+    if (state_.states[slot] != CoreState::stalled || c.granted || c.task->attempt != nullptr) return true;
+  }
+  return false;
+}
+
+// Considers attempts that could be spilled if they were idle, and that the GVT does not wait for: such a one
+// ends soon. But a suspended attempt does not end without a core, even if it is the earliest.
 Attempt* RoomFinder::latest_spillable() const {
   Attempt* latest = nullptr;
   const VirtualTime gvt = state_.gvt();
   const bool gvt_waits = state_.context.arbiter->gvt_waits_at(state_.tile);
-  const auto consider = [&](Attempt* attempt) {
+  const auto consider = [&](Attempt* attempt, bool is_stuck = false) {
     const VirtualTime& time = attempt->virtual_time;
-    if (gvt_waits ? time.timestamp <= gvt.timestamp : time <= gvt) return;
+    if (!is_stuck && (gvt_waits ? time.timestamp <= gvt.timestamp : time <= gvt)) return;
     if (attempt->task->uncommitted_parent == nullptr &&
         (latest == nullptr || latest->virtual_time < attempt->virtual_time))
       latest = attempt;
@@ -22,8 +33,11 @@ Attempt* RoomFinder::latest_spillable() const {
   for (std::uint32_t slot = 0; slot < state_.cores; ++slot)
     if (const Task* task = state_.slots[slot].task; task != nullptr && task->attempt != nullptr)
       consider(task->attempt);
-  for (const SuspendedRun& run : suspensions_.runs())
-    if (Attempt* const attempt = run.attempt()) consider(attempt);
+  if (suspensions_.any()) {
+    const bool is_stuck = !has_core_for_suspended();
+    for (const SuspendedRun& run : suspensions_.runs())
+      if (Attempt* const attempt = run.attempt()) consider(attempt, is_stuck);
+  }
   for (Attempt* attempt : state_.commit_queue.attempts())
     if (!state_.context.aborts->is_fate_pending(*attempt)) consider(attempt);
   return latest;

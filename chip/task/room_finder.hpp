@@ -81,7 +81,8 @@ class RoomFinder {
   /// The latest attempt that waits in a call, if nothing proceeds and the tile has no worker for an earlier
   /// task, or for a handler.
   Obstacle at_worker(const Candidates& candidates) const;
-  /// The latest of the attempts that could be spilled if they were idle, and that the GVT does not wait for.
+  /// The latest of the attempts that could be spilled if they were idle, and that the GVT does not wait for,
+  /// or that have no core to go on.
   Attempt* latest_spillable() const;
 
   // Patience with attempts that may never end.
@@ -117,6 +118,7 @@ class RoomFinder {
   const Task* holder(std::uint32_t slot) const {
     return slot < kMaxCoresPerTile ? state_.slots[slot].task : suspensions_.holder(slot);
   }
+  bool has_core_for_suspended() const;
   Attempt* latest_waiting() const;
   const Task* untimestamped_waiting(const Candidates& candidates) const;
   const Task* untimestamped_waiter(std::uint32_t slot, const Candidates& candidates) const;

@@ -102,6 +102,13 @@ NARROW = {
     "a store across two lines, of which the L1 holds one, needs a line for the log": (
         "chip.cores=8 l1d.size=64 l1d.ways=1 core.store_buffer=1 core.load_buffer=1 run.lookahead_cycles=0",
         "2 300 dense 6 8 sd"),
+    "the earliest attempt has waited in a call, and its core's task waits for its entry": (
+        "chip.cores=2 chip.cores_per_tile=1 chip.seed=929 task.task_queue=4 task.send_buffer=3 task.spill_batch=1 "
+        "task.yield_aborts=16 task.mayspec=nonspec conflict.selective_aborts=false conflict.free_checks=true "
+        "net.contention=false coherence.check=true task.mapper=random l1d.size=1024 l1d.ways=1 l1i.size=1024 "
+        "l1i.ways=2 l2.size=2048 l2.ways=2 llc.size=4096 llc.ways=2 run.alloc=ideal task.capsule_handlers=8 "
+        "task.throttle_entries=2",
+        "1027 300 dense 64 8 -hcp"),
 }  # fmt: skip
 
 
