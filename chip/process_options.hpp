@@ -22,6 +22,8 @@ inline ProcessOptions process_options(const SessionOptions& options) {
   process.seed = options.config.chip.seed;
   process.stack_bytes = options.config.run.stack_bytes;
   process.memory_bytes = options.config.run.memory_bytes;
+  process.disk = options.config.disk;
+  process.frequency_mhz = options.config.chip.frequency_mhz;
   process.cores = options.config.chip.cores;
   return process;
 }

@@ -77,6 +77,14 @@ struct MemSection {
   double bytes_per_cycle = 12.8;  ///< a controller
 };
 
+/// The disk of files opened with O_DIRECT: a Samsung 960 PRO (P79).
+struct DiskSection {
+  std::uint32_t read_iops = 440'000, write_iops = 360'000;
+  std::uint32_t read_bandwidth = 3500, write_bandwidth = 2100;  ///< MB/s
+  std::uint32_t read_latency = 70, write_latency = 20;          ///< us
+  std::uint32_t queue_depth = 1024;
+};
+
 struct TaskSection {
   std::uint32_t task_queue = 64, commit_queue = 16;  ///< entries a core
   std::uint32_t send_buffer = 32;                    ///< entries a tile
@@ -149,6 +157,7 @@ struct Config {
   CoherenceSection coherence;
   NetSection net;
   MemSection mem;
+  DiskSection disk;
   TaskSection task;
   ConflictSection conflict;
   ArbiterSection arbiter;

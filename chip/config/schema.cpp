@@ -262,6 +262,24 @@ void add_memory(std::vector<Key>& k) {
                      "Bandwidth of a memory controller.", kTable));
 }
 
+void add_disk(std::vector<Key>& k) {
+  constexpr std::string_view kSsd = "Samsung 960 PRO";
+  k.push_back(number("disk.read_iops", MEMBER(disk.read_iops), "requests/s", 1, 1e9,
+                     "Reads of 4 KiB a second, at most, of files opened with O_DIRECT.", kSsd));
+  k.push_back(number("disk.write_iops", MEMBER(disk.write_iops), "requests/s", 1, 1e9,
+                     "Writes of 4 KiB a second, at most.", kSsd));
+  k.push_back(number("disk.read_bandwidth", MEMBER(disk.read_bandwidth), "MB/s", 1, 1e6,
+                     "Bytes read a second, at most, in millions.", kSsd));
+  k.push_back(number("disk.write_bandwidth", MEMBER(disk.write_bandwidth), "MB/s", 1, 1e6,
+                     "Bytes written a second, at most, in millions.", kSsd));
+  k.push_back(number("disk.read_latency", MEMBER(disk.read_latency), "us", 0, 1e6,
+                     "From the start of a read of at most 4 KiB until it is done.", kSsd));
+  k.push_back(number("disk.write_latency", MEMBER(disk.write_latency), "us", 0, 1e6,
+                     "From the start of a write of at most 4 KiB until it is done.", kSsd));
+  k.push_back(number("disk.queue_depth", MEMBER(disk.queue_depth), "requests", 1, 65536,
+                     "Requests that are inside the disk at a time; others wait in order of arrival.", kOurs));
+}
+
 void add_task(std::vector<Key>& k) {
   k.push_back(number("task.task_queue", MEMBER(task.task_queue), "entries", 4, 65536,
                      "Task-queue entries a core; a tile's task queue has the sum.", kTable));
@@ -496,6 +514,7 @@ const std::vector<Key>& keys() {
     add_chip(k);
     add_core(k);
     add_memory(k);
+    add_disk(k);
     add_task(k);
     add_order(k);
     add_energy(k);

@@ -191,6 +191,7 @@ ThreadWait Process::wait_of(const Thread& thread) const {
     case WaitKind::sleep:
       return {wait.deadline ? ThreadWait::Kind::sleep : ThreadWait::Kind::signal, 0, 0};
     case WaitKind::files:
+    case WaitKind::disk:
       return {ThreadWait::Kind::files, 0, 0};
     case WaitKind::signal:
       return {ThreadWait::Kind::signal, 0, 0};
@@ -239,6 +240,9 @@ std::string Process::describe_waiting() const {
         break;
       case WaitKind::files:
         reason = "waits for a pipe or other file to become ready";
+        break;
+      case WaitKind::disk:
+        reason = "waits for the disk";
         break;
       case WaitKind::signal:
         reason = "waits for a signal";

@@ -10,8 +10,9 @@ namespace rubato::chip::abi {
 // open() flags.
 inline constexpr std::uint32_t kAccessMask = 3, kReadOnly = 0, kWriteOnly = 1, kReadWrite = 2;
 inline constexpr std::uint32_t kCreate = 0x40, kExclusive = 0x80, kNoTty = 0x100, kTruncate = 0x200,
-                               kAppend = 0x400, kNonBlock = 0x800, kDirectory = 0x10000, kNoFollow = 0x20000,
-                               kCloseOnExec = 0x80000, kPath = 0x200000, kTemporary = 0x400000;
+                               kAppend = 0x400, kNonBlock = 0x800, kDirect = 0x4000, kDirectory = 0x10000,
+                               kNoFollow = 0x20000, kCloseOnExec = 0x80000, kPath = 0x200000,
+                               kTemporary = 0x400000;
 // *at() flags.
 inline constexpr std::int32_t kAtCwd = -100;
 inline constexpr std::uint32_t kAtSymlinkNoFollow = 0x100, kAtRemoveDirectory = 0x200,

@@ -42,6 +42,7 @@ Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const G
       memory(space),
       user(space),
       clock(guest_clock),
+      disk(options.disk, options.frequency_mhz),
       resolver(options.sandbox, [this](const std::string& sentence) { log(sentence); }),
       directory(resolver.initial_directory()),
       rng(mix64(options.seed ^ 0x6f73ULL)) {
@@ -123,6 +124,7 @@ void Process::Impl::end_wait(Thread& thread) {
     }
   }
   if (wait.kind == WaitKind::files) std::erase(file_waits, &thread);
+  info(thread).transfer.reset();
   if (wait.deadline) timeouts.erase({*wait.deadline, thread.tid});
   wait = {};
   thread.state = ThreadState::runnable;
@@ -167,6 +169,8 @@ void Process::Impl::retry_file_waits() {
 void Process::Impl::exit_process(int exit_status) {
   if (is_exited) return;
   is_exited = true;
+  for (auto& of : infos)
+    if (of.transfer && of.transfer->writes) end_disk_transfer(of);
   status = exit_status & 0xff;
   for (auto& thread : threads) thread->state = ThreadState::exited;
   futexes.clear();
@@ -250,7 +254,7 @@ SyscallOutcome Process::Impl::syscall(Thread& thread) {
   // A signal that came before the wait began ends it at once.
   if (call.outcome == SyscallOutcome::blocked && thread.state == ThreadState::blocked) {
     const int signal = deliverable(thread);
-    if (signal == 0) return call.outcome;
+    if (signal == 0 || info(thread).wait.kind == WaitKind::disk) return call.outcome;
     interrupt_wait(thread, signal);
   }
   if (call.outcome == SyscallOutcome::blocked) call.outcome = SyscallOutcome::done;
@@ -314,6 +318,9 @@ void Process::expire_timeouts() {
       case WaitKind::signal:
         impl_->wake(thread, -EAGAIN);
         break;
+      case WaitKind::disk:
+        impl_->finish_disk_wait(thread);
+        break;
       case WaitKind::files:
         // The wait ends whatever the files say; a try that would wait on is a bug.
         RUBATO_CHECK(impl_->retry(thread, true), "a wait for files outlived its time");
@@ -333,6 +340,7 @@ std::uint64_t Process::nanoseconds() const { return impl_->now(); }
 const AddressSpace& Process::memory() const { return impl_->memory; }
 const Symbols& Process::symbols() const { return impl_->program.symbols; }
 const LockMarks& Process::lock_marks() const { return impl_->program.lock_marks; }
+const Disk& Process::disk() const { return impl_->disk; }
 Addr Process::entry() const { return impl_->program.entry; }
 std::optional<std::uint64_t> Process::errno_offset() const { return impl_->program.errno_offset; }
 std::pair<Addr, Addr> Process::mappings() const {

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "chip/config/config.hpp"
+#include "chip/disk/disk.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/memory/fault.hpp"
@@ -38,6 +40,8 @@ struct ProcessOptions {
   std::uint64_t seed = 1;  ///< of getrandom and AT_RANDOM
   std::uint64_t stack_bytes = 8u << 20;
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< that may be written at once; beyond: ENOMEM
+  DiskSection disk{};                                    ///< of its files that are opened with O_DIRECT
+  std::uint64_t frequency_mhz = 2000;                    ///< turns the disk's time into cycles
   std::uint32_t cores = 1;  ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
 
   /// Host descriptors behind the guest's 0, 1 and 2; not closed. -1: nothing is there.
@@ -153,6 +157,7 @@ class Process {
   const AddressSpace& memory() const;
   const Symbols& symbols() const;
   const LockMarks& lock_marks() const;
+  const Disk& disk() const;
   Addr entry() const;
   /// Bytes from a thread's thread pointer to its errno, if the program has it.
   std::optional<std::uint64_t> errno_offset() const;

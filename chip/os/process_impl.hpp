@@ -12,11 +12,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
+#include "chip/disk/disk.hpp"
 #include "chip/os/elf_loader.hpp"
 #include "chip/os/file_table.hpp"
 #include "chip/os/linux_abi.hpp"
@@ -40,7 +42,7 @@ struct Layout {
 
 inline constexpr int kFirstTid = 1000;
 
-enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal };
+enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal, disk };
 
 /// Why a thread is blocked.
 struct Wait {
@@ -58,10 +60,21 @@ struct Wait {
   std::array<std::uint64_t, 6> arguments{};
 };
 
+/// The transfer that a thread will make when its request of the disk is done (P80).
+struct DiskTransfer {
+  std::shared_ptr<OpenFile> file;
+  std::vector<abi::Iovec> ranges{};  ///< of a read
+  std::int64_t offset = 0;
+  bool writes = false;
+  bool moves_position = false;
+  std::vector<std::byte> data{};  ///< of a write; none: fsync()
+};
+
 /// State of a thread that Process keeps beyond Thread.
 struct ThreadInfo {
   Wait wait;
-  SignalQueue pending;  ///< signals sent to this thread
+  std::unique_ptr<DiskTransfer> transfer;  ///< of a wait for the disk
+  SignalQueue pending;                     ///< signals sent to this thread
   abi::StackT alternate_stack{0, abi::kSsDisable, 0, 0};
   std::uint64_t saved_mask = 0;  ///< of sigsuspend and ppoll, put back when the handler returns
   bool restores_mask = false;
@@ -189,10 +202,10 @@ struct Process::Impl {
 
   // --- sys_files.cpp, sys_paths.cpp
   // --------------------------------------------------------------------------
-  std::int64_t transfer_in(Call& call, OpenFile& file, const std::vector<abi::Iovec>& ranges,
-                           std::optional<std::int64_t> offset);
-  std::int64_t transfer_out(Call& call, OpenFile& file, const std::vector<abi::Iovec>& ranges,
-                            std::optional<std::int64_t> offset);
+  std::int64_t transfer_in(Call& call, const std::shared_ptr<OpenFile>& open_file,
+                           const std::vector<abi::Iovec>& ranges, std::optional<std::int64_t> offset);
+  std::int64_t transfer_out(Call& call, const std::shared_ptr<OpenFile>& open_file,
+                            const std::vector<abi::Iovec>& ranges, std::optional<std::int64_t> offset);
   std::int64_t read_iovecs(Addr a, std::uint64_t count, std::vector<abi::Iovec>& ranges) const;
   std::int64_t would_block(Call& call, const OpenFile& file);
   std::int64_t poll_files(Call& call,
@@ -210,6 +223,18 @@ struct Process::Impl {
   std::shared_ptr<OpenFile> open_virtual(const std::string& path, std::uint32_t flags, std::int64_t& error);
   std::int64_t stat_at(Call& call, unsigned directory, unsigned path, std::uint32_t flags, abi::Stat& result);
   std::string proc_maps() const;
+
+  // --- sys_disk.cpp
+  // ----------------------------------------------------------------------------------------
+  bool is_on_disk(OpenFile& file) const;
+  std::int64_t begin_disk_transfer(Call& call, std::shared_ptr<OpenFile> file, std::vector<abi::Iovec> ranges,
+                                   std::optional<std::int64_t> offset, bool writes);
+  std::int64_t wait_for_disk(Call& call, std::uint64_t done_at, DiskTransfer transfer);
+  /// The request of the thread is done.
+  void finish_disk_wait(Thread& thread);
+  std::int64_t end_disk_transfer(ThreadInfo& of);
+  std::int64_t put_all(OpenFile& file, std::span<const std::byte> data, std::int64_t offset);
+  std::int64_t get_all(OpenFile& file, const DiskTransfer& transfer);
 
   // --- sys_timers.cpp
   // ----------------------------------------------------------------------------------------
@@ -267,6 +292,7 @@ struct Process::Impl {
   Addr brk_start = 0, brk_now = 0, brk_mapped = 0;
   Addr stack_low = 0, stack_high = 0;
 
+  Disk disk;
   FileTable files;
   PathResolver resolver;
   std::string directory;  // the guest's working directory

@@ -55,9 +55,12 @@ std::int64_t Process::Impl::would_block(Call& call, const OpenFile& file) {
   return block(call, wait);
 }
 
-std::int64_t Process::Impl::transfer_in(Call& call, OpenFile& file, const std::vector<abi::Iovec>& ranges,
+std::int64_t Process::Impl::transfer_in(Call& call, const std::shared_ptr<OpenFile>& open_file,
+                                        const std::vector<abi::Iovec>& ranges,
                                         std::optional<std::int64_t> offset) {
+  OpenFile& file = *open_file;
   if (!file.can_read()) return -EBADF;
+  if (is_on_disk(file)) return begin_disk_transfer(call, open_file, ranges, offset, false);
   for (const auto& range : ranges)
     if (!user.writable(range.base, range.bytes)) return -EFAULT;
   if (!begin_file_access(file, offset, total_bytes(ranges), false)) return -EFAULT;
@@ -83,9 +86,12 @@ std::int64_t Process::Impl::transfer_in(Call& call, OpenFile& file, const std::v
   return done;
 }
 
-std::int64_t Process::Impl::transfer_out(Call& call, OpenFile& file, const std::vector<abi::Iovec>& ranges,
+std::int64_t Process::Impl::transfer_out(Call& call, const std::shared_ptr<OpenFile>& open_file,
+                                         const std::vector<abi::Iovec>& ranges,
                                          std::optional<std::int64_t> offset) {
+  OpenFile& file = *open_file;
   if (!file.can_write()) return -EBADF;
+  if (is_on_disk(file)) return begin_disk_transfer(call, open_file, ranges, offset, true);
   for (const auto& range : ranges)
     if (!user.readable(range.base, range.bytes)) return -EFAULT;
   const std::uint64_t total = total_bytes(ranges);
@@ -150,38 +156,38 @@ std::int64_t Process::Impl::transfer_out(Call& call, OpenFile& file, const std::
 std::int64_t Process::Impl::sys_read(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
-  return transfer_in(call, *file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, std::nullopt);
+  return transfer_in(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, std::nullopt);
 }
 std::int64_t Process::Impl::sys_write(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
-  return transfer_out(call, *file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, std::nullopt);
+  return transfer_out(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, std::nullopt);
 }
 std::int64_t Process::Impl::sys_pread64(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
   if (call.i64(3) < 0) return -EINVAL;
-  return transfer_in(call, *file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.i64(3));
+  return transfer_in(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.i64(3));
 }
 std::int64_t Process::Impl::sys_pwrite64(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
   if (call.i64(3) < 0) return -EINVAL;
-  return transfer_out(call, *file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.i64(3));
+  return transfer_out(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.i64(3));
 }
 std::int64_t Process::Impl::sys_readv(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
   std::vector<abi::Iovec> ranges;
   if (const auto error = read_iovecs(call.a[1], call.a[2], ranges); error < 0) return error;
-  return transfer_in(call, *file, ranges, std::nullopt);
+  return transfer_in(call, file, ranges, std::nullopt);
 }
 std::int64_t Process::Impl::sys_writev(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
   std::vector<abi::Iovec> ranges;
   if (const auto error = read_iovecs(call.a[1], call.a[2], ranges); error < 0) return error;
-  return transfer_out(call, *file, ranges, std::nullopt);
+  return transfer_out(call, file, ranges, std::nullopt);
 }
 std::int64_t Process::Impl::sys_preadv(Call& call) {
   const auto file = files.find(call.i32(0));
@@ -189,7 +195,7 @@ std::int64_t Process::Impl::sys_preadv(Call& call) {
   if (call.i64(3) < 0) return -EINVAL;
   std::vector<abi::Iovec> ranges;
   if (const auto error = read_iovecs(call.a[1], call.a[2], ranges); error < 0) return error;
-  return transfer_in(call, *file, ranges, call.i64(3));
+  return transfer_in(call, file, ranges, call.i64(3));
 }
 std::int64_t Process::Impl::sys_pwritev(Call& call) {
   const auto file = files.find(call.i32(0));
@@ -197,7 +203,7 @@ std::int64_t Process::Impl::sys_pwritev(Call& call) {
   if (call.i64(3) < 0) return -EINVAL;
   std::vector<abi::Iovec> ranges;
   if (const auto error = read_iovecs(call.a[1], call.a[2], ranges); error < 0) return error;
-  return transfer_out(call, *file, ranges, call.i64(3));
+  return transfer_out(call, file, ranges, call.i64(3));
 }
 
 namespace {
@@ -330,6 +336,8 @@ std::int64_t Process::Impl::sys_fallocate(Call& call) {
 std::int64_t Process::Impl::sys_fsync(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
+  if (disk.writes_done() > now() && is_on_disk(*file))
+    return wait_for_disk(call, disk.writes_done(), {.file = file, .writes = true});
   return file->host_fd() < 0 ? -EINVAL : file->sync();
 }
 std::int64_t Process::Impl::sys_fdatasync(Call& call) { return sys_fsync(call); }
@@ -434,7 +442,7 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
     case getfl:
       return file->flags;
     case setfl: {
-      constexpr std::uint32_t kChangeable = abi::kAppend | abi::kNonBlock;
+      constexpr std::uint32_t kChangeable = abi::kAppend | abi::kNonBlock | abi::kDirect;
       file->flags = (file->flags & ~kChangeable) | (call.u32(2) & kChangeable);
       if (file->host_fd() > 2 && file->can_write())
         ::fcntl(file->host_fd(), F_SETFL, (file->flags & abi::kAppend) != 0 ? O_APPEND : 0);

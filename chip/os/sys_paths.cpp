@@ -87,8 +87,8 @@ std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path
   const bool no_follow =
       (flags & abi::kNoFollow) != 0 || ((flags & abi::kCreate) != 0 && (flags & abi::kExclusive) != 0);
   const bool is_cloexec = (flags & abi::kCloseOnExec) != 0;
-  const std::uint32_t kept =
-      flags & (abi::kAccessMask | abi::kAppend | abi::kNonBlock | abi::kPath | abi::kDirectory);
+  const std::uint32_t kept = flags & (abi::kAccessMask | abi::kAppend | abi::kNonBlock | abi::kDirect |
+                                      abi::kPath | abi::kDirectory);
   ResolvedPath where;
   if (const auto error = resolve(from, path, follow_unless(no_follow), where); error < 0) return error;
   if (where.is_virtual) {

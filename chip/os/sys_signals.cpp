@@ -100,8 +100,9 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
     return thread.state == ThreadState::blocked && wait.kind == WaitKind::signal &&
            (wait.signals & bit_of(signal)) != 0;
   };
-  const auto keeps = [&](const Thread& thread) {  // until its capsule's call is done (P42)
-    return thread.state == ThreadState::blocked && info(thread).wait.at_once_stack;
+  const auto keeps = [&](const Thread& thread) {  // until its capsule's call is done (P42), or the disk's
+    const Wait& wait = info(thread).wait;
+    return thread.state == ThreadState::blocked && (wait.at_once_stack || wait.kind == WaitKind::disk);
   };
   const auto takes = [&](const Thread& thread) {
     return thread.state != ThreadState::exited && !keeps(thread) &&

@@ -163,9 +163,10 @@ std::uint64_t Programs::mapped_bytes() const {
 }
 
 void Programs::register_stats(StatRegistry& registry) const {
-  if (size() == 1) return;
+  if (size() == 1) return sole().process.disk().register_stats(registry, "disk");
   for (const auto& program : list_) {
     const std::string prefix = fmt::format("program.{}.", program->number + 1);
+    program->process.disk().register_stats(registry, prefix + "disk");  // each of its own: clocks differ
     registry.counter(prefix + "cycles", "cycles",
                      "Cycles in detail of a program (from 1), to the end of its region or to "
                      "run.instructions; 0 before.",

@@ -82,7 +82,8 @@ class Programs {
   bool count_those_done(std::uint64_t instructions, Cycle now, const InstructionsOf& executed);
   std::uint64_t fast_forward_instructions() const;
   std::uint64_t mapped_bytes() const;
-  /// Registers program.P.cycles and program.P.instructions, P from 1, if there are several programs.
+  /// Registers statistics of the disk. Of several programs each has a disk of its own, and program.P.cycles
+  /// and program.P.instructions, P from 1.
   void register_stats(StatRegistry& registry) const;
 
   // ---- Waiting ----

@@ -59,6 +59,7 @@ Json root(const EnergyRoots* energy, const StatRegistry& registry, const StatVal
   RUBATO_CHECK(values.size() == registry.stats().size());
   Json out = Json::object();
   for (std::size_t i = 0; i < values.size(); ++i) {
+    if (registry.stats()[i].is_hidden()) continue;
     const std::string& name = registry.stats()[i].name;
     if (const auto* count = std::get_if<std::uint64_t>(&values[i])) {
       out[name] = *count;
@@ -300,6 +301,7 @@ std::string kind_of(std::string_view name) {
 std::string stats_json(const StatsDocument& document) {
   Json kinds = Json::object();
   for (const Stat& stat : document.registry.stats()) {
+    if (stat.is_hidden()) continue;
     kinds.emplace(kind_of(stat.name), Json{{"unit", stat.unit}, {"description", stat.description}});
   }
   std::optional<EnergyRoots> roots;

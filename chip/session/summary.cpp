@@ -17,6 +17,7 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::string_view kTaskCounts[] = {"created", "committed", "aborted",  "nonspeculative",
                                             "spilled", "promoted",  "held_back"};
 constexpr std::string_view kWaitCounts[] = {"count", "cycles", "doomed"};
+constexpr std::string_view kDiskCounts[] = {"reads", "writes", "read_bytes", "written_bytes", "busy_cycles"};
 
 /// Counts by name, of one root.
 class Counts {
@@ -33,6 +34,11 @@ class Counts {
     const auto* count = std::get_if<std::uint64_t>(&value);
     RUBATO_CHECK(count != nullptr, "a count of the summary is registered as a histogram");
     return *count;
+  }
+  /// The chip has it, and it is of a part that was used.
+  bool has(std::string_view name) const {
+    const Stat* const stat = registry_.find(name);
+    return stat != nullptr && !stat->is_hidden();
   }
 
  private:
@@ -125,6 +131,8 @@ std::string summary_json(const SummaryInput& in) {
     const auto name = name_of(static_cast<TrafficClass>(t));
     out["network_bytes"][std::string(name)] = roi.of(fmt::format("net.bytes.{}", name));
   }
+  if (roi.has("disk.reads"))
+    for (const auto name : kDiskCounts) out["disk"][std::string(name)] = roi.of(fmt::format("disk.{}", name));
   out["check"] = name_of(in.check);
   out["long_tasks"] = nullptr;  // the native engine's
   out["actors"] = nullptr;      // the same
@@ -198,6 +206,10 @@ std::string summary_text(const SummaryInput& in) {
     bytes += roi.of(fmt::format("net.bytes.{}", name_of(static_cast<TrafficClass>(t))));
   }
   if (bytes != 0) out += fmt::format("  network: {} bytes\n", bytes);
+  if (roi.has("disk.reads"))
+    out += fmt::format("  disk: {} bytes in {} reads, {} bytes in {} writes, busy for {} cycles\n",
+                       roi.of("disk.read_bytes"), roi.of("disk.reads"), roi.of("disk.written_bytes"),
+                       roi.of("disk.writes"), roi.of("disk.busy_cycles"));
   out += fmt::format("  check: {}; host: {:.2f} s, {:.1f} M instructions/s, {:.0f} MB\n", name_of(in.check),
                      in.host.seconds, mips(in, instructions), in.host.peak_mb);
   return out;

@@ -26,6 +26,7 @@ void StatRegistry::add(Stat stat) {
   RUBATO_CHECK(!stat.name.empty() && !stat.description.empty(), "a statistic needs a name and a description");
   const bool is_new = by_name_.emplace(stat.name, stats_.size()).second;
   RUBATO_CHECK(is_new, "two statistics of one name");
+  stat.is_shown = is_shown_;
   stats_.push_back(std::move(stat));
 }
 

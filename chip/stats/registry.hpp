@@ -39,6 +39,9 @@ struct Stat {
   std::function<std::uint64_t()> total;  ///< a cumulative count that is computed, such as a sum over tiles
   std::function<double()> value;         ///< derived, read when a snapshot is taken (gauges and ratios)
   const Histogram* histogram = nullptr;
+  const bool* is_shown = nullptr;  ///< null: always
+
+  bool is_hidden() const { return is_shown != nullptr && !*is_shown; }
 };
 
 class StatRegistry {
@@ -51,6 +54,11 @@ class StatRegistry {
   /// A gauge or ratio: not subtracted; a region of interest shows it as it is at the region's end.
   void value(std::string name, std::string unit, std::string description, std::function<double()> value);
   void histogram(std::string name, std::string unit, std::string description, const Histogram* histogram);
+  /// Statistics from here to end_optional() are of a part that most runs do without: files leave them out
+  /// while
+  /// `*is_used`, which outlives the registry, is false.
+  void begin_optional(const bool* is_used) { is_shown_ = is_used; }
+  void end_optional() { is_shown_ = nullptr; }
   const std::vector<Stat>& stats() const { return stats_; }
   /// The statistic called `name`, or null.
   const Stat* find(std::string_view name) const;
@@ -59,6 +67,7 @@ class StatRegistry {
   void add(Stat stat);
   std::vector<Stat> stats_;                                  // in order of registration
   std::map<std::string, std::size_t, std::less<>> by_name_;  // index into stats_
+  const bool* is_shown_ = nullptr;                           // of what is registered now
 };
 
 }  // namespace rubato::chip

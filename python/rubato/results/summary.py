@@ -62,6 +62,16 @@ class NetworkBytes(_Section):
     coherence: int = 0
 
 
+class Disk(_Section):
+    """Requests of files on the simulated disk, in the region of interest."""
+
+    reads: int = 0
+    writes: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
+    busy_cycles: int = 0
+
+
 class LongTask(_Section):
     """A task function, and how often its tasks kept a worker for over 10 ms."""
 
@@ -120,6 +130,7 @@ class Summary(_Section):
     suspended_attempts: SuspendedAttempts = Field(default_factory=SuspendedAttempts)
     cycle_breakdown: CycleBreakdown | None = None
     network_bytes: NetworkBytes | None = None
+    disk: Disk | None = None
     check: Literal["passed", "failed", "none"] = "none"
     long_tasks: LongTasks | None = None
     actors: Actors | None = None
