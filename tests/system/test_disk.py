@@ -1,5 +1,5 @@
-"""The simulated disk (rules P78 to P80; docs/disk.md): files opened with O_DIRECT take the device's time, and all others
-take none. Times are those of the default device: a page read alone takes 70 us, one written 20 us."""
+"""The simulated disk (rules P78 to P80; docs/disk.md): files opened with O_DIRECT take the device's time, and all
+others take none. Times are those of the default device: a page read alone takes 70 us, one written 20 us."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_what_the_disk_did_is_counted_where_it_was_used(guests: Path, rubato_chi
 
 @pytest.mark.parametrize(("key", "sentence"), [
     ("disk.read_iops=0", "--set disk.read_iops=0: disk.read_iops is 0, expected 1 to 1000000000 requests/s"),
-    ("disk.queue=4", "--set disk.queue=4: unknown key disk.queue"),
+    ("disk.queue=4", "--set disk.queue=4: there is no key 'disk.queue'"),
 ])  # fmt: skip
 def test_a_bad_key_is_named(key: str, sentence: str, guests: Path, rubato_chip: Path) -> None:
     done = run(rubato_chip, "--set", key, guests / "hello")
