@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "chip/session/session.hpp"
-#include "chip/session/commit_order.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -14,21 +13,21 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/sha256.hpp"
 #include "base/standard_output.hpp"
 #include "chip/config/schema.hpp"
 #include "chip/session/guest_output.hpp"
-#include "chip/session/instruction_trace.hpp"
 #include "chip/session/marked_regions.hpp"
 #include "chip/session/progress_reporter.hpp"
+#include "chip/session/recorders.hpp"
 #include "chip/session/run_directory.hpp"
 #include "chip/session/snapshot.hpp"
 #include "chip/session/stats_json.hpp"
 #include "chip/session/summary.hpp"
 #include "chip/session/time_series.hpp"
-#include "chip/session/trace_writer.hpp"
 #include "chip/session/watchpoint.hpp"
 
 namespace rubato::chip {
@@ -160,16 +159,6 @@ std::string closing_text(const SummaryInput& summary, const std::vector<std::str
   return text;
 }
 
-/// What a trace says of its run.
-std::string about(const SessionOptions& options, const std::string& manifest) {
-  const nlohmann::json said{{"program", std::filesystem::path(options.program).filename().string()},
-                            {"arguments", options.arguments},
-                            {"cores", options.config.chip.cores},
-                            {"seed", options.config.chip.seed},
-                            {"run.toml", manifest}};
-  return said.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 /// As load_mix() reads it.
 std::string program_toml(const MixedProgram& program) {
   std::error_code error;
@@ -250,162 +239,155 @@ std::string run_toml(const SessionOptions& options, const std::string& program_s
   return out + write_toml(options.config, "config.");
 }
 
-ExitCode run_session(const SessionOptions& options, const SimulationFactory& make_simulation) {
-  const InterruptGuard interrupts;
+namespace {
 
-  // 1. Everything that can be wrong with the input is found before anything is written.
-  const auto simulation = make_simulation(options);
-  const StatRegistry& registry = simulation->registry();
-  std::unique_ptr<TimeSeries> series;
+/// A run from its options to its exit code. The steps are called once each, in their order.
+class Session {
+ public:
+  /// Finds everything that can be wrong with the input, before anything is written.
+  Session(const SessionOptions& options, const SimulationFactory& make_simulation);
+  /// Makes the run directory, which from now on is marked as incomplete.
+  void open_directory();
+  void run();
+  /// Writes the results; nothing is published before it is whole, and the mark goes last.
+  void publish();
+  /// Says how the run ended, to a person and to a program.
+  ExitCode report();
+
+ private:
+  /// The observers of the run, from its beginning on.
+  struct Running {
+    explicit Running(Session& of);
+
+    RegionRecorder regions;
+    ProgressReporter progress;
+    MarkedRegions marked;
+    Watcher watcher;
+    GuestOutput output;
+  };
+  SummaryInput summary() const;
+
+  const SessionOptions& options_;
+  std::unique_ptr<Simulation> simulation_;
+  std::unique_ptr<TimeSeries> series_;
+  WatchedRange watched_;
+  std::unique_ptr<RunDirectory> directory_;
+  std::unique_ptr<Recorders> recorders_;
+  std::optional<Running> running_;
+  // How the run ended.
+  RunOutcome outcome_;
+  CheckVerdict check_{};
+  std::vector<ProgramSummary> programs_;
+  Progress last_;
+  StatValues roi_, all_;
+  HostUse host_;
+  std::vector<std::string> notes_;
+};
+
+Session::Session(const SessionOptions& options, const SimulationFactory& make_simulation)
+    : options_(options), simulation_(make_simulation(options)) {
   if (options.interval != 0)
-    series = std::make_unique<TimeSeries>(registry, options.interval, options.series);
-
-  WatchedRange watched;
+    series_ = std::make_unique<TimeSeries>(simulation_->registry(), options.interval, options.series);
   if (!options.watch.empty()) {
-    watched = parse_watch(options.watch, [&](std::string_view name) -> std::optional<WatchedRange> {
-      const auto symbol = simulation->find_symbol(name);
+    watched_ = parse_watch(options.watch, [&](std::string_view name) -> std::optional<WatchedRange> {
+      const auto symbol = simulation_->find_symbol(name);
       return symbol ? std::optional(WatchedRange{symbol->first, symbol->second}) : std::nullopt;
     });
   }
+}
 
-  // 2. The directory, from now on marked as incomplete.
-  std::unique_ptr<RunDirectory> directory;
-  std::unique_ptr<TraceWriter> trace;
-  std::unique_ptr<CommitOrder> commits;
-  std::unique_ptr<InstructionTrace> instructions;
-  std::unique_ptr<Watchpoint> watchpoint;
-  if (!options.out.empty()) {
-    const std::string program_sha256 =
-        options.programs.empty() ? sha256_hex(read_file(options.program)) : std::string();
-    directory = std::make_unique<RunDirectory>(options.out);
-    const std::string manifest = run_toml(options, program_sha256);
-    directory->write("run.toml", manifest);
-    if (options.trace) {
-      trace = std::make_unique<TraceWriter>(TraceWriter::Options{
-          .file = directory->temporary("trace.json.gz"),
-          .cores = options.config.chip.cores,
-          .cores_per_tile = options.config.chip.cores_per_tile,
-          .from = options.trace_from,
-          .to = options.trace_cycles ? options.trace_from + *options.trace_cycles : kNever,
-          .frequency_mhz = options.config.chip.frequency_mhz,
-          .symbol = [&](Addr a) { return simulation->symbol(a); },
-          .has_source = [&](Addr a) { return simulation->has_source(a); },
-          .about = about(options, manifest)});
-      simulation->observe_tasks(trace.get());
-      simulation->watch_threads(trace.get());
-      simulation->observe_messages(trace.get());
-    }
-    if (options.commit_order) {
-      commits = std::make_unique<CommitOrder>(directory->temporary("commits.tsv.gz"),
-                                              [&](Addr a) { return simulation->symbol(a); });
-      simulation->observe_tasks(commits.get());
-    }
-    const auto log_to = [&](const char* file) {
-      return InstructionLog::Options{.file = directory->temporary(file),
-                                     .cores = options.config.chip.cores,
-                                     .symbol = [&](Addr a) { return simulation->symbol(a); }};
-    };
-    const auto listen = [&](InstructionLog& log) {
-      simulation->observe_tasks(&log.tasks());
-      simulation->observe_instructions(&log);
-    };
-    if (options.instructions) {
-      instructions = std::make_unique<InstructionTrace>(InstructionTrace::Options{
-          log_to("instructions.tsv.gz"), options.trace_from,
-          options.trace_cycles ? options.trace_from + *options.trace_cycles : kNever});
-      listen(*instructions);
-    }
-    if (!options.watch.empty()) {
-      watchpoint = std::make_unique<Watchpoint>(Watchpoint::Options{log_to("watch.tsv.gz"), watched});
-      listen(*watchpoint);
-      simulation->watch_fast_forward(watched.first, watched.bytes, watchpoint.get());
-    }
-  }
+void Session::open_directory() {
+  if (options_.out.empty()) return;
+  const std::string program_sha256 =
+      options_.programs.empty() ? sha256_hex(read_file(options_.program)) : std::string();
+  directory_ = std::make_unique<RunDirectory>(options_.out);
+  const std::string manifest = run_toml(options_, program_sha256);
+  directory_->write("run.toml", manifest);
+  recorders_ = std::make_unique<Recorders>(options_, *simulation_, *directory_, manifest, watched_);
+}
 
-  // 3. The run.
-  RegionRecorder regions(registry, simulation->cycle_account());
-  ProgressReporter progress(
-      {.live_line = options.live_line.value_or(::isatty(STDERR_FILENO) == 1) && !options.quiet,
-       .directory = options.progress_file ? directory.get() : nullptr});
-  MarkedRegions marked(registry, simulation->cycle_account());
-  Watcher watcher(regions, marked, series.get(), progress);
-  simulation->observe(&watcher, options.interval);
-  GuestOutput output({.pass_on = !options.json,
-                      .file = directory ? std::optional(directory->temporary("output.txt")) : std::nullopt});
-  RunOutcome outcome = simulation->run();
-  output.finish();
-  const std::vector<ProgramSummary> programs = collect(*simulation, directory.get(), output.verdict());
-  add_check(outcome, programs);
-  CheckVerdict check = output.verdict();
-  for (const ProgramSummary& program : programs) check = std::max(check, program.check);
-  const Progress last = simulation->progress();
-  progress.finish(last);
+Session::Running::Running(Session& of)
+    : regions(of.simulation_->registry(), of.simulation_->cycle_account()),
+      progress(
+          {.live_line = of.options_.live_line.value_or(::isatty(STDERR_FILENO) == 1) && !of.options_.quiet,
+           .directory = of.options_.progress_file ? of.directory_.get() : nullptr}),
+      marked(of.simulation_->registry(), of.simulation_->cycle_account()),
+      watcher(regions, marked, of.series_.get(), progress),
+      output({.pass_on = !of.options_.json,
+              .file = of.directory_ ? std::optional(of.directory_->temporary("output.txt")) : std::nullopt}) {
+}
 
-  // 4. Results; nothing is published before it is whole, and the mark goes last.
-  const StatValues roi = regions.values();
-  const StatValues run = read_stats(registry);
-  const SummaryInput summary{.program = options.argv0.empty() ? options.program : options.argv0,
-                             .config = options.config,
-                             .registry = registry,
-                             .roi = roi,
-                             .run = run,
-                             .outcome = outcome,
-                             .check = check,
-                             .output = output.text(),
-                             .total_instructions = last.instructions,
-                             .ran_serial = simulation->ran_serial(),
-                             .host = {.seconds = progress.seconds(),
-                                      .detailed_seconds = watcher.detailed_seconds(),
-                                      .peak_mb = peak_megabytes()},
-                             .programs = programs};
-  std::vector<std::string> notes = simulation->notes();
-  if (trace && options.trace_from > last.cycle) {
-    notes.push_back(
-        fmt::format("the trace is empty: it begins at cycle {} (--trace-from), and the run ended at cycle {}",
-                    options.trace_from.value, last.cycle.value));
+void Session::run() {
+  running_.emplace(*this);
+  simulation_->observe(&running_->watcher, options_.interval);
+  outcome_ = simulation_->run();
+  running_->output.finish();
+  programs_ = collect(*simulation_, directory_.get(), running_->output.verdict());
+  add_check(outcome_, programs_);
+  check_ = running_->output.verdict();
+  for (const ProgramSummary& program : programs_) check_ = std::max(check_, program.check);
+  last_ = simulation_->progress();
+  running_->progress.finish(last_);
+  roi_ = running_->regions.values();
+  all_ = read_stats(simulation_->registry());
+  host_ = {.seconds = running_->progress.seconds(),
+           .detailed_seconds = running_->watcher.detailed_seconds(),
+           .peak_mb = peak_megabytes()};
+  notes_ = simulation_->notes();
+  if (recorders_)
+    for (std::string& note : recorders_->notes(last_.cycle)) notes_.push_back(std::move(note));
+}
+
+SummaryInput Session::summary() const {
+  return {.program = options_.argv0.empty() ? options_.program : options_.argv0,
+          .config = options_.config,
+          .registry = simulation_->registry(),
+          .roi = roi_,
+          .run = all_,
+          .outcome = outcome_,
+          .check = check_,
+          .output = running_->output.text(),
+          .total_instructions = last_.instructions,
+          .ran_serial = simulation_->ran_serial(),
+          .host = host_,
+          .programs = programs_};
+}
+
+void Session::publish() {
+  if (!directory_) return;
+  if (series_) series_->sample(last_.cycle);
+  directory_->publish("output.txt");
+  recorders_->publish();
+  const SummaryInput in = summary();
+  write_results(*directory_, *simulation_, running_->regions, running_->marked, in, series_.get());
+  directory_->write("log.txt", joined_command(options_.command_line) + "\n" + simulation_->errors() +
+                                   closing_text(in, notes_, true));
+  if (outcome_.code != ExitCode::interrupted) directory_->finish();
+}
+
+ExitCode Session::report() {
+  const SummaryInput in = summary();
+  std::fputs(closing_text(in, notes_, !options_.quiet && !options_.json).c_str(), stderr);
+  if (running_->output.lost() != 0) {
+    throw UsageError("what the program printed cannot be written: {}",
+                     std::strerror(running_->output.lost()));
   }
-  if (instructions && instructions->lines() == 0) {
-    notes.push_back(
-        "instructions.tsv.gz is empty: what runs in fast-forward is not there (--no-ff: everything in "
-        "detail)");
-  }
-  if (watchpoint && watchpoint->lines() == 0) {
-    notes.push_back(fmt::format("watch.tsv.gz is empty: nothing accessed the {} bytes at {:#x}",
-                                watched.bytes, watched.first));
-  }
-  if (directory) {
-    if (series) series->sample(last.cycle);
-    directory->publish("output.txt");
-    if (trace) {
-      trace->close();
-      directory->publish("trace.json.gz");
-    }
-    if (commits) {
-      commits->close();
-      directory->publish("commits.tsv.gz");
-    }
-    if (instructions) {
-      instructions->close();
-      directory->publish("instructions.tsv.gz");
-    }
-    if (watchpoint) {
-      watchpoint->close();
-      directory->publish("watch.tsv.gz");
-    }
-    write_results(*directory, *simulation, regions, marked, summary, series.get());
-    directory->write("log.txt", joined_command(options.command_line) + "\n" + simulation->errors() +
-                                    closing_text(summary, notes, true));
-    if (outcome.code != ExitCode::interrupted) directory->finish();
-  }
-  std::fputs(closing_text(summary, notes, !options.quiet && !options.json).c_str(), stderr);
-  if (output.lost() != 0) {
-    throw UsageError("what the program printed cannot be written: {}", std::strerror(output.lost()));
-  }
-  if (options.json) {
-    const std::string why = print_all(summary_json(summary));
+  if (options_.json) {
+    const std::string why = print_all(summary_json(in));
     if (!why.empty()) throw UsageError("cannot write the summary: {}", why);
   }
-  return exit_code(outcome, check);
+  return exit_code(outcome_, check_);
+}
+
+}  // namespace
+
+ExitCode run_session(const SessionOptions& options, const SimulationFactory& make_simulation) {
+  const InterruptGuard interrupts;
+  Session session(options, make_simulation);
+  session.open_directory();
+  session.run();
+  session.publish();
+  return session.report();
 }
 
 }  // namespace rubato::chip
