@@ -1,6 +1,5 @@
 // Places in a tile's commit queue. Espresso, Sec. V-A; C17. An attempt that precedes one in a full commit
-// queue takes the place of the latest. Exception: the latest keeps its place while the arbiter is deciding
-// its fate.
+// queue takes the place of the latest one. Attempts whose fate the arbiter is deciding keep their places.
 // SPDX-License-Identifier: MIT
 #pragma once
 

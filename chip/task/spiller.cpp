@@ -50,8 +50,8 @@ bool Spiller::keeps_only(const Task& only) const {
       lacks_entry_for_untimed() || (!refills_.empty() && refills_.back()->order < only.order);
   if (only.is_read_back && !admission_.has_committed_waiting() && !is_earlier_spilled) return true;
   // The task stays, too, if three conditions hold: the GVT may wait for it, it was just read back, and it can
-  // have a core. That core is free, or a speculative task would give it; it is not only the core of its
-  // locale's holder, which may need room.
+  // have a core. That core is free, or a speculative task would give it. Besides, no non-speculative or
+  // suspended task holds its locale, for that task may need room.
   if (!is_earliest(only) ||
       (state_.context.arbiter != nullptr && !state_.context.arbiter->gvt_waits_at(state_.tile)))
     return false;
