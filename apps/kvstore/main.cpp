@@ -58,7 +58,13 @@ void declare(CommandLine& line, Options& o) {
 }
 
 Contents answers(const Options& o, const std::vector<Query>& queries, std::string& wrong) {
-  if (o.tasks.is_serial) return serial_region([&] { return answer_serially(o.size.tuples, queries); });
+  if (o.tasks.is_serial) {
+    std::vector<std::uint64_t> tuples = new_tuples(o.size.tuples);
+    const Contents contents = serial_region([&] { return answer_serially(tuples, queries); });
+    if (o.tasks.verify && contents != answer_serially(o.size.tuples, queries))
+      wrong = "another serial execution left other versions";
+    return contents;
+  }
   Store store(o.size, o.variant, o.file);
   Contents contents = answer_by_tasks(store, queries, o.variant, o.is_ordered);
   if (o.tasks.verify) wrong = what_is_wrong(store, answer_serially(o.size.tuples, queries));

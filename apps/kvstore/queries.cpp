@@ -61,9 +61,18 @@ std::uint64_t checksum(const Contents& contents) {
   return hash;
 }
 
-Contents answer_serially(std::uint32_t tuples, const std::vector<Query>& queries) {
+std::vector<std::uint64_t> new_tuples(std::uint32_t tuples) {
   std::vector<std::uint64_t> words(std::uint64_t{tuples} * kWords);
   for (Key key = 0; key < tuples; ++key) fill(words.data() + key * kWords, key);
+  return words;
+}
+
+Contents answer_serially(std::uint32_t tuples, const std::vector<Query>& queries) {
+  std::vector<std::uint64_t> words = new_tuples(tuples);
+  return answer_serially(words, queries);
+}
+
+Contents answer_serially(std::vector<std::uint64_t>& words, const std::vector<Query>& queries) {
   Contents contents;
   for (const Query& query : queries) {
     std::uint64_t* const tuple = words.data() + std::uint64_t{query.key} * kWords;
@@ -73,7 +82,7 @@ Contents answer_serially(std::uint32_t tuples, const std::vector<Query>& queries
       ++contents.wrong_reads;
     }
   }
-  for (Key key = 0; key < tuples; ++key) contents.versions.push_back(words[key * kWords + kVersion]);
+  for (std::size_t i = 0; i < words.size(); i += kWords) contents.versions.push_back(words[i + kVersion]);
   return contents;
 }
 

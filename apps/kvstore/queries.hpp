@@ -36,7 +36,10 @@ struct Contents {
 };
 std::uint64_t checksum(const Contents& contents);
 
+/// Tuples that were never written, one behind the other.
+std::vector<std::uint64_t> new_tuples(std::uint32_t tuples);
 /// The serial reference: all tuples in memory, one query after the other.
+Contents answer_serially(std::vector<std::uint64_t>& tuples, const std::vector<Query>& queries);
 Contents answer_serially(std::uint32_t tuples, const std::vector<Query>& queries);
 
 }  // namespace rubato::apps::kvstore

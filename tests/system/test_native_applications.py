@@ -31,6 +31,7 @@ INPUTS = {
     "genome": ["--gene", "512", "--segment", "16", "--segments", "8192"],
     "silo": ["--warehouses", "2", "--transactions", "300"],
     "nocsim": ["--width", "8", "--height", "4", "--cycles", "300"],
+    "kvstore": ["--queries", "2000", "--tuples", "256"],
     "hashjoin": ["--scale", "0.05", "--records-per-task", "64", "--records-ahead", "1"],
 }
 NATIVE = [name for name, app in apps.all_apps().items() if "native" in app.engines]

@@ -17,7 +17,8 @@ from test_task_applications import INPUTS as WITHOUT_GRAPH
 
 WITH_SERIAL = sorted(name for name, app in apps.all_apps().items() if app.serial_arguments)
 ON_CHIP = [name for name in WITH_SERIAL if "chip" in apps.all_apps()[name].engines]
-SMALL = {"cf": ["--generate", "rmat:5:4"], "des": ["--generate", "csa:4"], **WITHOUT_GRAPH}
+SMALL = {"cf": ["--generate", "rmat:5:4"], "des": ["--generate", "csa:4"],
+         "kvstore": ["--queries", "300", "--tuples", "64"], **WITHOUT_GRAPH}  # fmt: skip
 
 
 def input_of(name: str) -> list[str]:
