@@ -1,6 +1,7 @@
 // Reads and writes of a file opened with O_DIRECT, with their times on the simulated disk: whole tens of
 // microseconds, since calls and cold caches take some, too. `direct_io WHAT FILE`. The file has four pages at
 // first, page i full of letter 'a' + i.
+// no-qemu: times are those of the simulated disk.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <errno.h>
