@@ -25,6 +25,35 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle
   });
 }
 
+/// By the L2 that has the line in `slot`, for what it has got if that is `due`. Inlined: it is half of
+/// leave_l1().
+[[gnu::always_inline]] inline ServedBy TokenTiles::serve_in_tile(const Request& r, std::uint32_t l1_slot,
+                                                                 bool is_in_l1, std::uint32_t slot,
+                                                                 const AgentRecord* due, bool exclusive,
+                                                                 Path& path) {
+  TileCaches& tile = agents_[r.tile.value].caches;
+  const bool is_brought = due != nullptr;
+  ServedBy served = is_brought ? due->served : ServedBy::l2;
+  tile.array().use(slot);
+  if (!is_brought) count(tile.counters.hits);
+  if (is_brought && profile_) profile_->on_miss(r.tile, r.line, r.write, !is_warming());
+  if (is_brought && r.unchecked) ConflictGate::uncover(tile.array()[slot]);
+  if (is_in_l1) {
+    private_path_.use_again(r, l1_slot);
+    return served;
+  }
+  if (private_path_.ask_l1s(r, slot, path) && !is_brought) {
+    count(tile.counters.other_l1);
+    served = ServedBy::other_l1;
+  }
+  L1Cache& l1 = tile.l1s()[r.l1];
+  const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(l1.inner(r.line)) : L1Cache::Victim{};
+  // What has just come is written to both.
+  private_path_.fill_l1(r, l1_slot, slot, exclusive, !is_brought || due->was_here, path);
+  if (down.state != LineState::invalid) trim(r.tile, l1.outer(down.line), path.at());
+  return served;
+}
+
 AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now) {
   TokenAgent& agent = agents_[r.tile.value];
   TileCaches& tile = agent.caches;
@@ -64,32 +93,6 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
   // 3. A request, if none is under way.
   if (due != nullptr) end_hold(r.tile, r.line, *due, path.at());
   return ask(r, path, now);
-}
-
-/// By the L2 that has the line in `slot`, for what it has got if that is `due`.
-ServedBy TokenTiles::serve_in_tile(const Request& r, std::uint32_t l1_slot, bool is_in_l1, std::uint32_t slot,
-                                   const AgentRecord* due, bool exclusive, Path& path) {
-  TileCaches& tile = agents_[r.tile.value].caches;
-  const bool is_brought = due != nullptr;
-  ServedBy served = is_brought ? due->served : ServedBy::l2;
-  tile.array().use(slot);
-  if (!is_brought) count(tile.counters.hits);
-  if (is_brought && profile_) profile_->on_miss(r.tile, r.line, r.write, !is_warming());
-  if (is_brought && r.unchecked) ConflictGate::uncover(tile.array()[slot]);
-  if (is_in_l1) {
-    private_path_.use_again(r, l1_slot);
-    return served;
-  }
-  if (private_path_.ask_l1s(r, slot, path) && !is_brought) {
-    count(tile.counters.other_l1);
-    served = ServedBy::other_l1;
-  }
-  L1Cache& l1 = tile.l1s()[r.l1];
-  const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(l1.inner(r.line)) : L1Cache::Victim{};
-  // What has just come is written to both.
-  private_path_.fill_l1(r, l1_slot, slot, exclusive, !is_brought || due->was_here, path);
-  if (down.state != LineState::invalid) trim(r.tile, l1.outer(down.line), path.at());
-  return served;
 }
 
 AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
