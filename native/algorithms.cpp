@@ -15,9 +15,9 @@
 #include <typeinfo>
 #include <utility>
 
+#include "native/counters_file.hpp"
 #include "native/engine.hpp"
 #include "native/run_turn.hpp"
-#include "native/trace/counters_file.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::runtime {

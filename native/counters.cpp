@@ -1,7 +1,7 @@
 // Counters of the engine, summed over all workers.
 // SPDX-License-Identifier: MIT
+#include "native/clock.hpp"
 #include "native/engine.hpp"
-#include "native/worker/clock.hpp"
 
 namespace rubato::runtime {
 

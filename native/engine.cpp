@@ -12,28 +12,21 @@
 #include <utility>
 
 #include "base/function_names.hpp"
+#include "native/clock.hpp"
+#include "native/counters_file.hpp"
 #include "native/fault.hpp"
 #include "native/options.hpp"
+#include "native/policy.hpp"
 #include "native/sync/choice.hpp"
 #include "native/topology/topology.hpp"
-#include "native/trace/counters_file.hpp"
-#include "native/worker/clock.hpp"
-#include "native/worker/policy.hpp"
 #include "rubato/resource.hpp"
 
 namespace rubato::runtime {
 namespace {
 
-/// Read once: affinity, CPU sets and quotas as they were when the engine started. As long as there are
-/// workers, like the engine.
-const Topology& topology() {
-  static const Topology& machine = *new const Topology(this_machine());
-  return machine;
-}
-
 unsigned workers_for(const native::Options& options) {
   check_options(options);
-  const unsigned allowed = topology().workers;
+  const unsigned allowed = Shared::machine().workers;
   if (options.workers == 0) return allowed;
   if (options.workers > allowed && !options.oversubscribe) {
     throw TaskError(std::to_string(options.workers) +
@@ -52,8 +45,7 @@ bool goes_to_pool(Primitive primitive, bool reads) {
 
 }  // namespace
 
-Engine::Engine()
-    : heap({.group_nodes = topology().group_nodes(), .uses_malloc = task_memory_from_malloc(environment)}) {
+Engine::Engine() : Shared(task_memory_from_malloc(environment)) {
   inbox.kind = TaskPool::Kind::inbox;
   events.raise(Events::kPaused);
   check_counters_file();
@@ -84,21 +76,9 @@ void Engine::build(const native::Options& options) {
 
 void Engine::make_workers() {
   const unsigned count = count_;
-  if (options_.bind && topology().pins(count) && count > 1) prepare_pinning();
+  if (options_.bind && machine().pins(count) && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
-  pool_count_ = policy::kPoolsAWorker;
-  while (pool_count_ < policy::kPoolsAWorker * count) pool_count_ *= 2;
-  pools_ = std::make_unique<TaskPool[]>(pool_count_ + count);
-  for (unsigned p = 0; p < pool_count_; ++p) {
-    pools_[p].index = p;
-    pools_[p].home = p % count;
-  }
-  for (unsigned w = 0; w < count; ++w) {
-    pinned_pool(w).home = w;
-    pinned_pool(w).kind = TaskPool::Kind::pinned;
-  }
-  for (auto& given : given_pools_) given.store(kNotGiven, std::memory_order_relaxed);
-  pools_given_.store(0, std::memory_order_relaxed);
+  pools.make(count);
   copies.store(0, std::memory_order_relaxed);  // their workers' counts are gone, too
   epochs = std::make_unique<Epochs>(Epochs::Options{.members = count});
   workers_.reserve(count);
@@ -106,10 +86,6 @@ void Engine::make_workers() {
     workers_.push_back(std::make_unique<Worker>(*this, w));
   }
 }
-
-const Topology& Engine::machine() { return topology(); }
-
-unsigned Engine::core_group(unsigned worker) const { return topology().group_of(worker); }
 
 void Engine::end_threads() {
   watch.end();
@@ -134,14 +110,6 @@ void Engine::end_of_program() {
   turn.give_back();
 }
 
-void Engine::refuse_copy(const char* what) const {
-  if (!is_copy_) return;
-  throw TaskError(
-      std::string(what) +
-      " is called in a process that was forked after the engine had started, whose threads stayed "
-      "in the parent: fork before the first task, or let the child exec() a program");
-}
-
 /// From a resource's options and a task's access to bits of its handle (engine::kChoices).
 void Engine::fill_choices() {
   choices_.assign(engine::kChoices, engine::handle::kLocale | engine::handle::kResource);
@@ -162,18 +130,6 @@ void Engine::fill_choices() {
   }
 }
 
-std::uint16_t Engine::give_pool(std::uint64_t slot) {
-  const unsigned given_before = pools_given_.fetch_add(1, std::memory_order_relaxed);
-  const auto next = static_cast<std::uint16_t>(given_before & (pool_count_ - 1));
-  std::uint16_t given = kNotGiven;
-  return given_pools_[slot].compare_exchange_strong(given, next, std::memory_order_relaxed) ? next : given;
-}
-
-void Engine::prepare(engine::ThreadState& thread) const {
-  thread.choices = choices_.data();
-  thread.has_pools = count_ > 1;
-}
-
 void Engine::configure(const native::Options& options) {
   refuse_copy("configure()");
   if (engine::is_in_task() || is_running_.load() || !inbox.is_empty()) {
@@ -183,24 +139,13 @@ void Engine::configure(const native::Options& options) {
   build(options);
 }
 
-bool Engine::has_cpus() const { return count_ <= topology().allowed.size(); }
-
-Sums Engine::sums() const {
-  Sums sums{.created = 0, .finished = 0};
-  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get_ordered();
-  for (const auto& worker : workers_)
-    sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
-  sums.created += copies.load(std::memory_order_seq_cst);
-  return sums;
-}
-
 /// The thread that calls run() is worker 0: it has a CPU of its own, too, from when another worker works
 /// beside it until run() ends. To bind it and to let it go takes microseconds, so that runs are left alone
 /// that follow a short one.
 class Engine::PinnedCaller {
  public:
   PinnedCaller(Engine& engine, bool pins) : engine_(engine) {
-    if (pins) scope_.emplace(topology().allowed);
+    if (pins) scope_.emplace(machine().allowed);
     cpu().begin_unbound(scope_.has_value() && scope_->may_bind());
   }
   ~PinnedCaller() {
@@ -256,7 +201,7 @@ void Engine::start_threads(bool pins) {
 void Engine::prepare_run() {
   if (workers_.empty()) build(options_);  // for want of memory, the last time
   try {
-    start_threads(options_.bind && topology().pins(count_));
+    start_threads(options_.bind && machine().pins(count_));
   } catch (const std::exception& e) {
     std::throw_with_nested(
         TaskError(errors::no_thread(static_cast<unsigned>(threads_.size()) + 1, count_, e.what())));
@@ -264,7 +209,7 @@ void Engine::prepare_run() {
 }
 
 void Engine::run() {
-  const bool pins = options_.bind && topology().pins(count_);
+  const bool pins = options_.bind && machine().pins(count_);
   const PinnedCaller pinned(*this, pins && count_ > 1 && is_caller_pinned_);
   Worker& self = *workers_.front();
   engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
@@ -330,80 +275,11 @@ void Engine::pause_workers() {
   while (Events::idle(events.look_ordered()) + 1 < count_) std::this_thread::yield();
 }
 
-bool Engine::has_work_for_anybody() const {
-  if (!inbox_ready.is_empty()) return true;
-  for (const auto& worker : workers_) {
-    const SeenByOthers& seen = worker->seen;
-    if (seen.has_published() || seen.has_ready_pools() || seen.has_work_of_its_own()) return true;
-  }
-  return false;
-}
-
 /// All workers are idle: their private tasks are gone. The rest is destroyed unrun.
 void Engine::clear_after_failure() {
   workers_.front()->drop_shared();
   clear_mailboxes(cells);
   events.lower(Events::kStop);
-}
-
-void Engine::report_blocked() noexcept {
-  const std::uint64_t blocked = groups.blocked();
-  const Task* const first = groups.first();
-  try {
-    const std::string name = first != nullptr ? name_of(*first) : std::string("unknown");
-    const auto at = first != nullptr ? timestamp_if_any(*first) : std::nullopt;
-    throw TaskError(errors::blocked_groups(blocked, {name, at}), name, at);
-  } catch (...) {
-    failure.add(std::current_exception());
-  }
-  stop();
-}
-
-void Engine::note_long_task(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took) {
-  const std::lock_guard lock(long_tasks_mutex_);
-  try {
-    LongTasks& noted = long_tasks_[{&code, code.is_function_pointer ? first_word : 0}];
-    ++noted.count;
-    noted.longest = std::max(noted.longest, took);
-  } catch (const std::bad_alloc&) {  // it is counted, without a name
-  }
-}
-
-std::vector<native::LongTask> Engine::long_tasks() {
-  const std::lock_guard lock(long_tasks_mutex_);
-  std::map<std::string, native::LongTask> by_name;  // one function may be several codes
-  for (const auto& [task, noted] : long_tasks_) {
-    const void* const function = reinterpret_cast<const void*>(task.second);
-    const std::string name = engine::function_name(function, *task.first->type);
-    native::LongTask& entry = by_name.try_emplace(name, native::LongTask{name}).first->second;
-    entry.count += noted.count;
-    const double seconds = static_cast<double>(noted.longest) / ticks_per_microsecond() / 1e6;
-    entry.longest_seconds = std::max(entry.longest_seconds, seconds);
-  }
-  std::vector<native::LongTask> list;
-  for (auto& [name, entry] : by_name) list.push_back(std::move(entry));
-  std::stable_sort(list.begin(), list.end(), [](const native::LongTask& a, const native::LongTask& b) {
-    return a.longest_seconds > b.longest_seconds;
-  });
-  return list;
-}
-
-bool Engine::is_run_by_caller() const {
-  return (engine::current_thread != nullptr && engine::current_thread->is_worker) ||
-         runner_.load() == std::this_thread::get_id();
-}
-
-bool Engine::is_stranger() const {
-  return is_running() && holds() == 0 && turn.taker() == RunTurn::Taker::run &&
-         std::this_thread::get_id() != runner_.load();
-}
-
-void free_outside(engine::ThreadState& self, Task* task) {
-  if (task->is_extended()) {
-    self.heap.free<sizeof(engine::ExtendedTask)>(task);
-  } else {
-    self.heap.free<sizeof(Task)>(task);
-  }
 }
 
 void Engine::submit_outside(engine::ThreadState& self, Task* task) {
@@ -439,27 +315,6 @@ void Engine::push_outside(Task* first, Task* last) {
   }
 }
 
-void Engine::retire(engine::ResourceHeader* header) {
-  if (!is_running_.load(std::memory_order_seq_cst)) return header->destroy(header);
-  if (engine::current_thread != nullptr && engine::current_thread->is_worker) {
-    return epochs->retire(*engine::current_thread->epoch, header);
-  }
-  {
-    const std::lock_guard lock(retired_mutex_);
-    if (is_running_.load(std::memory_order_seq_cst)) {  // else run() has looked already
-      header->next_retired = std::exchange(retired_, header);
-      return;
-    }
-  }
-  header->destroy(header);
-}
-
-void Engine::retire_later(engine::ResourceHeader* header) {
-  if (is_running()) return retire(header);
-  const std::lock_guard lock(retired_mutex_);
-  header->next_retired = std::exchange(retired_, header);
-}
-
 void Engine::open_hold() { holds_.fetch_add(1, std::memory_order_seq_cst); }
 void Engine::close_hold() {
   if (holds_.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
@@ -487,6 +342,8 @@ Engine& the_engine() {
   static Engine& engine = *start();
   return engine;
 }
+
+Shared& the_shared() { return the_engine(); }
 
 bool is_forked_copy() { return started != nullptr && started->is_copy(); }
 
@@ -558,7 +415,7 @@ void configure(const Options& options) { runtime::the_engine().configure(options
 void drop_pending() { runtime::the_engine().drop_between_runs(); }
 unsigned workers() { return runtime::the_engine().workers(); }
 Counters counters() { return runtime::the_engine().counters(); }
-std::vector<LongTask> long_tasks() { return runtime::the_engine().long_tasks(); }
+std::vector<LongTask> long_tasks() { return runtime::the_engine().long_tasks.list(); }
 void Hold::release() { runtime::the_engine().close_hold(); }
 Hold hold() {
   runtime::the_engine().open_hold();

@@ -99,7 +99,7 @@ inline std::uint64_t brief_ticks() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
 }
-/// About 8 microseconds, as policy::kWorthMicroseconds (native/worker/policy.hpp): less work is not worth
+/// About 8 microseconds, as policy::kWorthMicroseconds (native/policy.hpp): less work is not worth
 /// waking a worker. A row of brief parts takes no longer.
 inline constexpr std::uint64_t kBriefTicks = 20'000;
 #endif

@@ -1,54 +1,19 @@
-// Cells: from the system to a thread, from there to an actor, and what else of an actor the engine keeps.
+// Cells: from a thread to an actor, and what else of an actor the engine keeps.
 // SPDX-License-Identifier: MIT
 #include <chrono>
 #include <new>
 
 #include "actors/lifecycle.hpp"
-#include "native/actor/actors.hpp"
-#include "native/engine.hpp"
-
-namespace rubato::runtime {
-
-std::vector<Cell*> CellHeap::take(unsigned size_class) {
-  const std::lock_guard lock(mutex_);
-  std::vector<Cell*>& free = free_[size_class];
-  std::vector<Cell*> cells;
-  cells.reserve(2 * kBatch);
-  if (!free.empty()) {
-    const std::size_t from = free.size() > kBatch ? free.size() - kBatch : 0;
-    cells.assign(free.begin() + static_cast<std::ptrdiff_t>(from), free.end());
-    free.resize(from);
-    return cells;
-  }
-  const std::size_t stride = sizeof(Mailbox) + std::size_t{64} * size_class;
-  auto* const begin = static_cast<std::byte*>(::operator new(stride* kBatch, std::align_val_t{64}));
-  bytes_ += stride * kBatch;
-  chunks_.push_back({begin, stride});
-  for (unsigned i = kBatch; i-- > 0;) {
-    auto* const cell = ::new (static_cast<void*>(begin + i * stride)) Mailbox;
-    cell->life().store(Cell::kOneGeneration | Cell::kIsUnborn, std::memory_order_relaxed);
-    cells.push_back(cell);
-  }
-  return cells;
-}
-
-void CellHeap::give(unsigned size_class, const std::vector<Cell*>& cells, std::size_t from) {
-  const std::lock_guard lock(mutex_);
-  free_[size_class].insert(free_[size_class].end(), cells.begin() + static_cast<std::ptrdiff_t>(from),
-                           cells.end());
-}
-
-CellCache::~CellCache() {
-  for (unsigned c = 0; c < CellHeap::kClasses; ++c) heap_.give(c, free_[c], 0);
-}
-
-}  // namespace rubato::runtime
+#include "native/memory/cells.hpp"
+#include "native/worker/outside_thread.hpp"
+#include "native/worker/shared.hpp"
+#include "native/worker/worker.hpp"
 
 namespace rubato::inline v0::engine {
 
 using runtime::CellHeap;
 using runtime::mailbox_of;
-using runtime::the_engine;
+using runtime::the_shared;
 using runtime::Worker;
 
 Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
@@ -61,7 +26,7 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
     static_cast<Worker&>(self).counts.actors.add();
   } else {
     cell = static_cast<runtime::OutsideThread&>(self).cells.take(size_class);
-    the_engine().actors_outside.fetch_add(1, std::memory_order_relaxed);
+    the_shared().actors_outside.fetch_add(1, std::memory_order_relaxed);
   }
   if (size_class != 0) behavior = cell + 1;
   cell->bytes = type.bytes;
@@ -86,11 +51,11 @@ void begin_plainly(Cell* cell) {
   resume_actor(*cell);
 }
 
-/// Of a thread outside: it is there and, if it has messages, its turn, too, or neither, when Engine::reached
+/// Of a thread outside: it is there and, if it has messages, its turn, too, or neither, when Shared::reached
 /// is closed after a failed run.
 [[gnu::noinline]] void begin_outside(Cell* cell, void (*begin)(Cell*)) {
   const auto& self = static_cast<runtime::OutsideThread&>(this_thread());
-  const runtime::Reached::Scope scope(the_engine().reached, self.place, cell);
+  const runtime::Reached::Scope scope(the_shared().reached, self.place, cell);
   cell->life().store(cell->life().load(std::memory_order_relaxed) & ~Cell::kIsUnborn,
                      std::memory_order_release);
   begin(cell);
@@ -112,13 +77,13 @@ void abandon_actor(Cell* cell) {
 }
 
 /// A hold says that run() will come: a thread may ask before it has begun.
-bool may_wait_for_answers() { return the_engine().is_running() || the_engine().holds() != 0; }
+bool may_wait_for_answers() { return the_shared().is_running() || the_shared().holds() != 0; }
 bool begin_wait(WaitsForRun& waiting) {
-  return the_engine().waiting_threads.begin(waiting, may_wait_for_answers,
-                                            [] { return the_engine().run_time(); });
+  return the_shared().waiting_threads.begin(waiting, may_wait_for_answers,
+                                            [] { return the_shared().run_time(); });
 }
-void end_wait(WaitsForRun& waiting) { the_engine().waiting_threads.end(waiting); }
-unsigned core_limit() { return the_engine().workers(); }
+void end_wait(WaitsForRun& waiting) { the_shared().waiting_threads.end(waiting); }
+unsigned core_limit() { return the_shared().workers(); }
 std::uint64_t actor_nanoseconds() {
   return static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
@@ -137,10 +102,10 @@ namespace rubato::inline v0 {
 
 ActorCounters actor_counters() {
   ActorCounters c;
-  const runtime::Engine& engine = runtime::the_engine();
-  c.spawned = engine.actors_outside.load(std::memory_order_relaxed);
-  for (unsigned w = 0; w < engine.workers(); ++w) {
-    const runtime::Counts& n = engine.worker(w).counts;
+  const runtime::Shared& shared = runtime::the_shared();
+  c.spawned = shared.actors_outside.load(std::memory_order_relaxed);
+  for (unsigned w = 0; w < shared.workers(); ++w) {
+    const runtime::Counts& n = shared.worker(w).counts;
     c.messages_handled += n.messages.get();
     c.spawned += n.actors.get();
     c.stopped += n.actors_stopped.get();

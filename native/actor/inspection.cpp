@@ -18,8 +18,8 @@
 
 #include "actors/lifecycle.hpp"
 #include "actors/living.hpp"
-#include "native/actor/actors.hpp"
-#include "native/engine.hpp"
+#include "native/memory/cells.hpp"
+#include "native/worker/shared.hpp"
 #include "rubato/task.hpp"
 
 namespace rubato::runtime {
@@ -61,16 +61,16 @@ struct Request {
 bool work_alone(const std::function<void()>& work) {
   constexpr std::chrono::milliseconds kBetweenLooks{1};
   const native::Hold hold = native::hold();  // the run does not end meanwhile, unless it fails
-  Engine& engine = the_engine();
-  const std::uint64_t run = engine.current_run.load();
-  if (!engine.is_running()) return false;
+  Shared& shared = the_shared();
+  const std::uint64_t run = shared.current_run.load();
+  if (!shared.is_running()) return false;
   const auto request = std::make_shared<Request>();
   request->work = &work;
   create<spec>([request] { request->run(); }, {});
   std::unique_lock lock(request->mutex);
   while (request->work != nullptr) {
     request->changed.wait_for(lock, kBetweenLooks);
-    const bool goes_on = engine.is_running() && engine.current_run.load() == run;
+    const bool goes_on = shared.is_running() && shared.current_run.load() == run;
     if (request->work == nullptr || goes_on) continue;
     request->work = nullptr;
     return false;
@@ -80,22 +80,22 @@ bool work_alone(const std::function<void()>& work) {
 }
 
 void while_nothing_runs(const std::function<void()>& work) {
-  Engine& engine = the_engine();
-  engine.refuse_copy("living_actors()");
-  if (engine::is_in_task() || engine.is_run_by_caller()) engine::throw_misuse(errors::listed_in_a_task());
+  Shared& shared = the_shared();
+  shared.refuse_copy("living_actors()");
+  if (engine::is_in_task() || shared.is_run_by_caller()) engine::throw_misuse(errors::listed_in_a_task());
   const std::function<void()> closed = [&] {
-    const Closed scope(engine.reached);
+    const Closed scope(shared.reached);
     work();
   };
   for (;;) {
-    if (engine.turn.try_take(RunTurn::Taker::algorithm)) {
+    if (shared.turn.try_take(RunTurn::Taker::algorithm)) {
       struct GivenBack {
-        Engine& engine;
-        ~GivenBack() { engine.turn.give_back(); }
-      } const given_back{engine};
+        Shared& shared;
+        ~GivenBack() { shared.turn.give_back(); }
+      } const given_back{shared};
       return closed();
     }
-    if (engine.is_running() && work_alone(closed)) return;
+    if (shared.is_running() && work_alone(closed)) return;
     std::this_thread::yield();
   }
 }
@@ -134,7 +134,7 @@ namespace rubato::inline v0::engine {
 
 void for_each_actor(const std::function<void(const Cell&, std::uint64_t)>& use) {
   runtime::while_nothing_runs([&use] {
-    runtime::the_engine().cells.for_each([&use](runtime::Mailbox& mailbox) {
+    runtime::the_shared().cells.for_each([&use](runtime::Mailbox& mailbox) {
       if (runtime::is_living(mailbox)) use(mailbox, runtime::waiting_in(mailbox));
     });
   });
@@ -165,10 +165,10 @@ void answer_signal(int signal, void (*answer)()) {
 
 namespace rubato::runtime {
 
-void say_what_actors_wait_for(Engine& engine) {
-  engine::say_what_is_left([&engine](const std::function<void(const Cell&)>& use) {
-    const Closed scope(engine.reached);
-    engine.cells.for_each([&use](Mailbox& mailbox) {
+void say_what_actors_wait_for(Shared& shared) {
+  engine::say_what_is_left([&shared](const std::function<void(const Cell&)>& use) {
+    const Closed scope(shared.reached);
+    shared.cells.for_each([&use](Mailbox& mailbox) {
       if (is_living(mailbox)) use(mailbox);
     });
   });

@@ -11,14 +11,16 @@
 #include "actors/bounds.hpp"
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
-#include "native/actor/actors.hpp"
 #include "native/actor/lanes.hpp"
-#include "native/actor/scheduling.hpp"
-#include "native/actor/turn_lag.hpp"
-#include "native/engine.hpp"
+#include "native/clock.hpp"
 #include "native/fault.hpp"
+#include "native/memory/cells.hpp"
 #include "native/pool/perturbation.hpp"
-#include "native/worker/clock.hpp"
+#include "native/worker/outside_thread.hpp"
+#include "native/worker/shared.hpp"
+#include "native/worker/turn_lag.hpp"
+#include "native/worker/turn_scheduling.hpp"
+#include "native/worker/worker.hpp"
 #include "rubato/actor/actor.hpp"
 
 namespace rubato::runtime {
@@ -54,12 +56,12 @@ constexpr engine::TaskCode kDeliveryCode{
 
 void destroy_cell(engine::ResourceHeader* header) {
   auto& cell = static_cast<Cell&>(*header);
-  Engine& engine = the_engine();
+  Shared& shared = the_shared();
   // Messages that were sent before it stopped make a turn yet, which drops them. A thread outside that
   // reaches the cell may be about to push one: the look at the mailbox comes after that at the thread.
-  const bool is_reached = engine.reached.is_reached(&cell) && !has_fault(Fault::actor_reached_unseen);
+  const bool is_reached = shared.reached.is_reached(&cell) && !has_fault(Fault::actor_reached_unseen);
   if ((is_reached || !mailbox_of(cell).is_empty()) && !has_fault(Fault::actor_cell_at_once))
-    return engine.retire_later(header);
+    return shared.retire_later(header);
   const unsigned size_class = CellHeap::class_of(cell.bytes);
   if (size_class == 0) ::operator delete(cell.behavior, std::align_val_t{64});
   // Its last generation: a handle of before would mean the next actor.
@@ -68,14 +70,14 @@ void destroy_cell(engine::ResourceHeader* header) {
   if ((life & Cell::kGenerationMask) == Cell::kGenerationMask) return;
   ThreadState* const self = engine::current_thread;
   if (self != nullptr && self->is_worker) return static_cast<Worker*>(self)->cells.give(size_class, &cell);
-  engine.cells.give(size_class, {&cell}, 0);
+  shared.cells.give(size_class, {&cell}, 0);
 }
 
 void retire_cell(Cell& cell) {
   if (has_fault(Fault::actor_cell_at_once)) return destroy_cell(&cell);
   cell.next_retired = nullptr;
   cell.destroy = destroy_cell;
-  the_engine().retire(&cell);
+  the_shared().retire(&cell);
 }
 
 [[gnu::noinline]] void end(ThreadState& self, Cell& cell) {
@@ -388,11 +390,11 @@ void note_kill(std::uint64_t to, const MessageNode* node) {
 /// makes a task, the turn. False: a worker must do it. It is the same for all messages that an actor gets in
 /// its life, so that those of a sender stay in order (A8).
 bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
-  if (the_engine().is_stranger()) return false;
+  if (the_shared().is_stranger()) return false;
   Cell& cell = *engine::cell_of(to);
   // Beforehand: if there is no memory, there is no message without a turn.
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
-  const Reached::Scope scope(the_engine().reached, self.place, &cell);
+  const Reached::Scope scope(the_shared().reached, self.place, &cell);
   const std::uint64_t life = cell.life().load(std::memory_order_seq_cst);
   const bool is_plain = ((life ^ to) & Cell::kGenerationMask) == 0 && (life & Cell::kHasBound) == 0;
   if (is_plain) {
@@ -416,13 +418,13 @@ void wait_for_room(std::uint64_t to, Clock::time_point until) {
   engine::Bounded& bounded = *engine::bounded_of(cell);
   WaitsForRoom waiter;
   engine::WaitsForRun run{[](void* w) { static_cast<WaitsForRoom*>(w)->interrupt(); }, &waiter};
-  Engine& engine = the_engine();
-  const auto may_wait = [&engine] { return engine.is_running(); };
-  if (!engine.waiting_threads.begin(run, may_wait, [&engine] { return engine.run_time(); })) return;
+  Shared& shared = the_shared();
+  const auto may_wait = [&shared] { return shared.is_running(); };
+  if (!shared.waiting_threads.begin(run, may_wait, [&shared] { return shared.run_time(); })) return;
   if (bounded.wait_outside(waiter.word(), [to] { return engine::is_alive(to); }) &&
       !waiter.wait_until(until) && !bounded.stop_waiting(waiter.word()))
     waiter.wait_for_resume();
-  engine.waiting_threads.end(run);
+  shared.waiting_threads.end(run);
 }
 
 /// Counts a message of a thread outside when it is sent, and waits while its mailbox is full and a run can
@@ -435,7 +437,7 @@ bool count_from_outside(std::uint64_t to, MessageNode* node, std::chrono::nanose
     engine::with_living(to, [&place](Cell& cell) { place = engine::take_place_or_wait(cell); });
     if (place == engine::Place::taken) node->word |= MessageNode::kAdmitted;
     // Where nothing runs it may be this thread that is to run.
-    if (place != engine::Place::full || !the_engine().is_running() || the_engine().is_stranger()) return true;
+    if (place != engine::Place::full || !the_shared().is_running() || the_shared().is_stranger()) return true;
     const Clock::time_point now = Clock::now();
     if (!until) {
       const bool is_forever = patience >= Clock::time_point::max() - now;
@@ -564,7 +566,7 @@ bool with_living(std::uint64_t actor, const std::function<void(Cell&)>& use) {
   Cell& cell = *cell_of(actor);
   std::optional<runtime::Reached::Scope> scope;
   if (!self.is_worker)
-    scope.emplace(runtime::the_engine().reached, static_cast<runtime::OutsideThread&>(self).place, &cell);
+    scope.emplace(runtime::the_shared().reached, static_cast<runtime::OutsideThread&>(self).place, &cell);
   if (!is_alive(actor)) return false;
   use(cell);
   return true;

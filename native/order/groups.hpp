@@ -21,7 +21,7 @@
 #include <cstdint>
 
 #include "native/pool/atomics.hpp"
-#include "native/worker/task_list.hpp"
+#include "native/pool/task_list.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::runtime {

@@ -1,5 +1,5 @@
 // The state of timestamp order that all workers share: which timestamp is current, and who may go on to the
-// next. Rule R9. What is done with it: native/order/ordered_part.cpp.
+// next. Rule R9. What is done with it: native/worker/ordered_part.cpp.
 //
 //   phase     who runs tasks of the current timestamp          over when
 //   inline    the owner alone; `left` counts them              left == 0

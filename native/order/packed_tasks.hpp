@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "native/policy.hpp"
 #include "native/pool/atomics.hpp"
-#include "native/worker/policy.hpp"
-#include "native/worker/task_list.hpp"
+#include "native/pool/task_list.hpp"
 
 namespace rubato::runtime {
 

@@ -16,7 +16,7 @@
 #include <limits>
 #include <utility>
 
-#include "native/worker/task_list.hpp"
+#include "native/pool/task_list.hpp"
 
 namespace rubato::runtime {
 

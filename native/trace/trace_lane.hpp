@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "native/worker/clock.hpp"
+#include "native/clock.hpp"
 #include "rubato/engine/native_task.hpp"
 
 namespace rubato::runtime {

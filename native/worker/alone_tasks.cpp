@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "native/worker/alone_tasks.hpp"
 
-#include "native/engine.hpp"
+#include "native/clock.hpp"
 #include "native/fault.hpp"
-#include "native/worker/clock.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
 namespace {
 
-using Events = Engine::Events;
+using Events = Shared::Events;
 
 }  // namespace
 
-AloneTasks::AloneTasks(Worker& worker) : worker_(worker), engine_(worker.engine) {}
+AloneTasks::AloneTasks(Worker& worker) : worker_(worker), shared_(worker.shared) {}
 
 bool AloneTasks::is_due() {
   if (tasks_.is_empty() || (++refills_ <= policy::kRefillsBeforeAlone && !is_turn())) return false;
@@ -22,7 +22,7 @@ bool AloneTasks::is_due() {
 }
 
 void AloneTasks::stand_by() {
-  Events& events = engine_.events;
+  Events& events = shared_.events;
   const TraceScope aside(worker_.timer.lane(), TraceSpan::Kind::aside);
   const auto must_stand = [](std::uint64_t word) {
     return (word & Events::kAlone) != 0 && (word & Events::kStop) == 0;
@@ -38,12 +38,12 @@ void AloneTasks::stand_by() {
 }
 
 /// It waited for others' tasks that run alone, and these have run.
-bool AloneTasks::is_turn() const { return turn_ && engine_.turns_alone.is_on(*turn_); }
+bool AloneTasks::is_turn() const { return turn_ && shared_.turns_alone.is_on(*turn_); }
 
 bool AloneTasks::run() {
-  Events& events = engine_.events;
-  const unsigned others = engine_.workers() - 1;
-  if (!turn_) turn_ = engine_.turns_alone.ask();
+  Events& events = shared_.events;
+  const unsigned others = shared_.workers() - 1;
+  if (!turn_) turn_ = shared_.turns_alone.ask();
   if (!is_turn()) return false;
   if (Events::standing(events.look_ordered()) != 0)
     return false;  // they have run nothing since the last turn
@@ -75,7 +75,7 @@ bool AloneTasks::run() {
     worker_.fail();  // and the others go on, to see that
   }
   turn_.reset();
-  engine_.turns_alone.end();
+  shared_.turns_alone.end();
   events.lower(Events::kAlone);
   if (Events::standing(events.look_ordered()) != 0) events.notify_all();
   return true;
@@ -85,7 +85,7 @@ bool AloneTasks::run() {
 void AloneTasks::run_turn() {
   const std::uint64_t end = ticks() + ticks_of(policy::kMicrosecondsAlone);
   for (unsigned i = 0; i < threshold(policy::kTasksAlone, 2u) && !tasks_.is_empty(); ++i) {
-    if ((engine_.events.look() & Events::kStop) != 0 || (i != 0 && ticks() > end)) return;
+    if ((shared_.events.look() & Events::kStop) != 0 || (i != 0 && ticks() > end)) return;
     worker_.refresh_if_due();
     Task* const task = tasks_.take();
     const bool is_guarded = Groups::is_guarded(task);

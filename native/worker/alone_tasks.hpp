@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "native/worker/policy.hpp"
-#include "native/worker/task_list.hpp"
+#include "native/policy.hpp"
+#include "native/pool/task_list.hpp"
 
 namespace rubato::runtime {
 
-class Engine;
+class Shared;
 class Worker;
 
 class AloneTasks {
@@ -35,7 +35,7 @@ class AloneTasks {
   void run_turn();
 
   Worker& worker_;
-  Engine& engine_;
+  Shared& shared_;
   TaskList tasks_;
   unsigned refills_ = 0;               // of the ring since they ran, while a task waits
   std::optional<std::uint32_t> turn_;  // asked for and not had yet

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 
+#include "native/clock.hpp"
+#include "native/policy.hpp"
 #include "native/topology/topology.hpp"
-#include "native/worker/clock.hpp"
-#include "native/worker/policy.hpp"
 
 namespace rubato::runtime {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <thread>
 
-#include "native/engine.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -11,15 +11,15 @@ namespace rubato::runtime {
 /// its turn: with none in between, and no turn left, all mailboxes with messages are to be cleared, and those
 /// that get some later have their turns. No code of the program runs meanwhile: it might wait for such a
 /// thread.
-Chain take_inbox(Engine& engine) {
+Chain take_inbox(Shared& shared) {
   Chain arrived;
   const auto append = [&arrived](Task* task) { arrived.append(task); };
-  engine.reached.close();
+  shared.reached.close();
   unsigned last = 0;
-  while (engine.inbox_ready.claim(kNormalRank, last) != kNoPool)
-    while (!engine.inbox.drain(append)) std::this_thread::yield();
-  mark_mailboxes(engine.cells);
-  engine.reached.open();
+  while (shared.inbox_ready.claim(kNormalRank, last) != kNoPool)
+    while (!shared.inbox.drain(append)) std::this_thread::yield();
+  mark_mailboxes(shared.cells);
+  shared.reached.open();
   return arrived;
 }
 
@@ -74,8 +74,8 @@ void Worker::drop_pool(TaskPool& pool) {
 
 void Worker::drop_shared() {
   is_dropping_ = true;
-  for (unsigned w = 0; w < engine.workers(); ++w) {
-    Worker& worker = engine.worker(w);
+  for (unsigned w = 0; w < shared.workers(); ++w) {
+    Worker& worker = shared.worker(w);
     worker.ordered.drop_later(ordered, [this](Task* task) { drop(task); });
     for (Task* task = worker.seen.published.exchange(nullptr); task != nullptr;) {
       Task* const next = next_of(task);
@@ -85,9 +85,9 @@ void Worker::drop_shared() {
     worker.seen.must_distribute.store(false);
     for (unsigned rank = 0; rank < kPriorities; ++rank) {
       for (unsigned last = 0, p; (p = worker.seen.ready.claim(rank, last)) != kNoPool;)
-        drop_pool(engine.shared_pool(p));
+        drop_pool(shared.pools[p]);
       unsigned last = 0;
-      if (worker.seen.pinned.claim(rank, last) != kNoPool) drop_pool(engine.pinned_pool(w));
+      if (worker.seen.pinned.claim(rank, last) != kNoPool) drop_pool(shared.pools.pinned(w));
     }
   }
   const auto drop_new = [this](Task* task) {
@@ -95,11 +95,11 @@ void Worker::drop_shared() {
     task->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
     drop(task);
   };
-  Chain arrived = take_inbox(engine);
+  Chain arrived = take_inbox(shared);
   while (!arrived.is_empty()) drop_new(arrived.take());
   // Last of all, and when all of them have left their groups: what waits for a group may own it, or another
   // one.
-  Chain blocked = engine.groups.clear();
+  Chain blocked = shared.groups.clear();
   for (Task* task = blocked.first; task != nullptr; task = task == blocked.last ? nullptr : next_of(task))
     finish(task);
   while (!blocked.is_empty()) {

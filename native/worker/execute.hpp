@@ -7,9 +7,9 @@
 #include <exception>
 #include <optional>
 
-#include "native/engine.hpp"
 #include "native/sync/primitive.hpp"
 #include "native/sync/version.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {

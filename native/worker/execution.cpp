@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <thread>
 
-#include "native/actor/scheduling.hpp"
 #include "native/fault.hpp"
+#include "native/policy.hpp"
 #include "native/sync/latch.hpp"
 #include "native/sync/patience.hpp"
 #include "native/sync/shared_latch.hpp"
 #include "native/worker/execute.hpp"
-#include "native/worker/policy.hpp"
+#include "native/worker/turn_scheduling.hpp"
 
 namespace rubato::runtime {
 namespace {
@@ -83,8 +83,8 @@ void Worker::finish_rest(Slot slot) {
 Task* Worker::take_committed(unsigned in_a_row) {
   lists.count_taken();
   Task* const task = committed.take();
-  const std::uint64_t word = engine.events.look();
-  // An actor's turn (scheduling.hpp) is for others where others have nothing to do.
+  const std::uint64_t word = shared.events.look();
+  // An actor's turn (turn_scheduling.hpp) is for others where others have nothing to do.
   const bool is_next_turn = is_turn(task);
   const bool is_wanted = (is_next_turn ? word : word & ~Events::kIdleMask) != 0;
   if (committed.is_empty() && !is_wanted && in_a_row < threshold(policy::kRunInARow, 2u)) {
@@ -213,7 +213,7 @@ void Worker::leave_group(Task* task) {
   TaskGroup* const group = engine::group_of(task);
   if (group == nullptr || !Groups::remove_member(*group) || is_dropping_) return;
   if (has_fault(Fault::group_not_released)) return;
-  Chain released = engine.groups.release(*group);
+  Chain released = shared.groups.release(*group);
   if (released.size == 1 && !is_dropping_attempt_ && is_free_to_run(released.first)) {
     committed.append(released.first);  // behind the running task
     return lists.count_appended();

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "native/engine.hpp"
 #include "native/worker/execute.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 #include "rubato/guarded_group.hpp"
 
@@ -28,8 +28,8 @@ void Worker::note_failure(const Task& task) noexcept {
   const std::exception_ptr error = std::current_exception();
   engine::Guard* const guard = engine::GroupState::guard(engine::group_of(&task));
   if (guard == nullptr) {
-    engine.failure.add(error, task);
-    return engine.stop();
+    shared.failure.add(error, task);
+    return shared.stop();
   }
   const void* address = nullptr;
   if (task.code->is_function_pointer) std::memcpy(&address, task.words, sizeof(address));

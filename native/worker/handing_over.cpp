@@ -4,9 +4,9 @@
 #include <cstring>
 #include <new>
 
-#include "native/actor/scheduling.hpp"
-#include "native/engine.hpp"
-#include "native/worker/policy.hpp"
+#include "native/policy.hpp"
+#include "native/worker/shared.hpp"
+#include "native/worker/turn_scheduling.hpp"
 #include "native/worker/worker.hpp"
 #include "rubato/engine/native_check.hpp"
 
@@ -49,7 +49,7 @@ Task* Worker::copy_last(TaskList& list, engine::WorkerHeap& from) {
   last->code = &kHuskCode;
   last->handle &= engine::handle::kExtended;
   if (is_extended) engine::extension_of(last)->group = nullptr;
-  engine.copies.fetch_add(1, std::memory_order_seq_cst);  // before it can end
+  shared.copies.fetch_add(1, std::memory_order_seq_cst);  // before it can end
   return copy;
 }
 

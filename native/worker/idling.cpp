@@ -3,21 +3,21 @@
 
 #include <algorithm>
 
-#include "native/actor/turn_lag.hpp"
-#include "native/engine.hpp"
+#include "native/clock.hpp"
 #include "native/fault.hpp"
 #include "native/lag/formulas.hpp"
-#include "native/worker/clock.hpp"
-#include "native/worker/idle_lag.hpp"
-#include "native/worker/policy.hpp"
+#include "native/lag/idle_lag.hpp"
+#include "native/policy.hpp"
+#include "native/worker/shared.hpp"
+#include "native/worker/turn_lag.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
 
-Idling::Idling(Worker& worker) : worker_(worker), engine_(worker.engine) {
+Idling::Idling(Worker& worker) : worker_(worker), shared_(worker.shared) {
   using Kind = native::Lagging::Kind;
-  const native::Lagging& l = engine_.options().lagging;
-  if (l.kind == Kind::off || !l.has_level(native::Lagging::kWorkers) || !engine_.has_cpus()) return;
+  const native::Lagging& l = shared_.options().lagging;
+  if (l.kind == Kind::off || !l.has_level(native::Lagging::kWorkers) || !shared_.has_cpus()) return;
   lag_ = std::make_unique<IdleLag>(lag_rules(l), LagRandom(worker.index + 1), ticks_per_microsecond(),
                                    l.switch_microseconds);
 }
@@ -28,17 +28,17 @@ Idling::~Idling() = default;
 /// work: end_inline() notifies.
 /// Who may go on to the next timestamp does so before it idles.
 bool Idling::can_find_work() const {
-  if (!engine_.inbox_ready.is_empty() || worker_.seen.has_work_of_its_own()) return true;
+  if (!shared_.inbox_ready.is_empty() || worker_.seen.has_work_of_its_own()) return true;
   const bool may_take = worker_.ordered.may_take_pools();
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    const SeenByOthers& seen = engine_.worker(w).seen;
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    const SeenByOthers& seen = shared_.worker(w).seen;
     if (seen.has_published() || (may_take && seen.has_ready_pools())) return true;
   }
   return false;
 }
 
 bool Idling::wait_for_work() {
-  Events& events = engine_.events;
+  Events& events = shared_.events;
   const TraceScope idle(worker_.timer.lane(), TraceSpan::Kind::idle);
   worker_.leave_epochs();  // first: when all are idle, run() may end and free what is left
   if (worker_.turn_lag != nullptr) worker_.turn_lag->forget_switch();
@@ -51,7 +51,7 @@ bool Idling::wait_for_work() {
   const auto end_idling = [this, &events] {
     worker_.seen.is_idle.store(false, std::memory_order_relaxed);
     events.cancel();
-    engine_.watch.note_busy();
+    shared_.watch.note_busy();
     worker_.seen.idle_ends.fetch_add(1, std::memory_order_seq_cst);
     worker_.cpu.stay();
     worker_.enter_epochs();
@@ -61,8 +61,8 @@ bool Idling::wait_for_work() {
     end_idling();
     return true;
   }
-  const bool is_single = engine_.workers() == 1;
-  const std::uint64_t run = engine_.current_run.load(std::memory_order_seq_cst);
+  const bool is_single = shared_.workers() == 1;
+  const std::uint64_t run = shared_.current_run.load(std::memory_order_seq_cst);
   bool is_last = false;  // and all wait for threads from outside
   for (unsigned i = 0; i < (is_single ? 1 : policy::kIdleSpins); ++i) {
     const std::uint64_t word = events.look_ordered();
@@ -70,21 +70,21 @@ bool Idling::wait_for_work() {
       end_idling();
       return true;
     }
-    const bool is_end_near = Events::idle(word) == engine_.workers() || has_fault(Fault::ends_when_idle);
+    const bool is_end_near = Events::idle(word) == shared_.workers() || has_fault(Fault::ends_when_idle);
     if (is_end_near && ((word & Events::kStop) != 0 || is_over())) {
       if (worker_.index == 0) {
         end_idling();
         return false;
       }
-      if (engine_.over.exchange(run, std::memory_order_seq_cst) != run) {
+      if (shared_.over.exchange(run, std::memory_order_seq_cst) != run) {
         worker_.counts.wake_ups.add();
         events.notify_all();
       }
       is_last = false;
       break;
     }
-    is_last = Events::idle(word) == engine_.workers() && engine_.is_held_open();
-    if (worker_.index == 0 && engine_.over.load(std::memory_order_seq_cst) == run) {
+    is_last = Events::idle(word) == shared_.workers() && shared_.is_held_open();
+    if (worker_.index == 0 && shared_.over.load(std::memory_order_seq_cst) == run) {
       end_idling();
       return false;
     }
@@ -96,7 +96,7 @@ bool Idling::wait_for_work() {
 }
 
 void Idling::sleep(Events::Ticket ticket, bool is_last) {
-  Events& events = engine_.events;
+  Events& events = shared_.events;
   worker_.counts.parks.add();
   const TraceScope parked(worker_.timer.lane(), TraceSpan::Kind::parked);
   const std::uint64_t begin = lag_ != nullptr ? ticks() : 0;
@@ -107,32 +107,32 @@ void Idling::sleep(Events::Ticket ticket, bool is_last) {
     events.sleep(ticket);
   }
   if (lag_ == nullptr) return;
-  const std::uint64_t woken = engine_.woken_at.exchange(0, std::memory_order_relaxed), now = ticks();
+  const std::uint64_t woken = shared_.woken_at.exchange(0, std::memory_order_relaxed), now = ticks();
   if (woken > begin && woken < now)
-    lag_->note_wake_up(now - woken + engine_.wake_ticks.load(std::memory_order_relaxed));
+    lag_->note_wake_up(now - woken + shared_.wake_ticks.load(std::memory_order_relaxed));
 }
 
 /// Lags in place of a sleep, as lagging decides. Events that would end the sleep end it, too, without the
 /// cost of a wake-up.
 /// @returns whether it has ended so
 bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
-  Events& events = engine_.events;
+  Events& events = shared_.events;
   const std::uint64_t word = events.look_ordered();
   if ((word & Events::kRequests) != 0 || !lag_->may_lag()) return false;
   // Not more than work, and one at least: rule A45.
-  const unsigned most = std::max(1u, engine_.workers() - Events::idle(word));
-  for (unsigned lagging = engine_.lagging.load(std::memory_order_relaxed);;) {
+  const unsigned most = std::max(1u, shared_.workers() - Events::idle(word));
+  for (unsigned lagging = shared_.lagging.load(std::memory_order_relaxed);;) {
     if (lagging >= most) return false;
-    if (engine_.lagging.compare_exchange_weak(lagging, lagging + 1, std::memory_order_relaxed)) break;
+    if (shared_.lagging.compare_exchange_weak(lagging, lagging + 1, std::memory_order_relaxed)) break;
   }
   bool is_woken = false;
   lag_->give_up([&] {
     if (events.epoch() == ticket.epoch) return lag::Look::nothing;
     is_woken = true;
-    const bool is_over = engine_.over.load(std::memory_order_seq_cst) == run;
+    const bool is_over = shared_.over.load(std::memory_order_seq_cst) == run;
     return !is_over && can_find_work() ? lag::Look::work : lag::Look::end;
   });
-  engine_.lagging.fetch_sub(1, std::memory_order_relaxed);
+  shared_.lagging.fetch_sub(1, std::memory_order_relaxed);
   const lag::Events& e = lag_->events();
   Counts& counts = worker_.counts;
   counts.lag_samples.set(e.samples);
@@ -157,7 +157,7 @@ void Idling::pause() {
   worker_.enter_epochs();
 }
 void Idling::wait_for_end_of_pause() {
-  Events& events = engine_.events;
+  Events& events = shared_.events;
   // After a failure a worker drops what it has kept: it leaves for that, and pauses again.
   const auto must_wait = [this](std::uint64_t word) {
     return (word & (Events::kPaused | Events::kEnd)) == Events::kPaused &&
@@ -177,32 +177,32 @@ namespace {
 /// See end_of_run().
 class Looks {
  public:
-  explicit Looks(Engine& engine) : engine_(engine) {}
+  explicit Looks(Shared& shared) : shared_(shared) {}
 
   bool are_all_idle() const {
     return has_fault(Fault::ends_when_idle) ||
-           Idling::Events::idle(engine_.events.look_ordered()) == engine_.workers();
+           Idling::Events::idle(shared_.events.look_ordered()) == shared_.workers();
   }
-  bool is_held_open() const { return engine_.is_held_open(); }
-  bool has_inbox() const { return !engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten); }
+  bool is_held_open() const { return shared_.is_held_open(); }
+  bool has_inbox() const { return !shared_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten); }
   std::uint64_t idle_ends() const {
     std::uint64_t sum = 0;
-    for (unsigned w = 0; w < engine_.workers(); ++w)
-      sum += engine_.worker(w).seen.idle_ends.load(std::memory_order_seq_cst);
+    for (unsigned w = 0; w < shared_.workers(); ++w)
+      sum += shared_.worker(w).seen.idle_ends.load(std::memory_order_seq_cst);
     return sum;
   }
-  Sums sums() const { return has_fault(Fault::ends_when_idle) ? Sums{} : engine_.sums(); }
-  bool has_work() const { return engine_.has_work_for_anybody(); }
+  Sums sums() const { return has_fault(Fault::ends_when_idle) ? Sums{} : shared_.sums(); }
+  bool has_work() const { return shared_.has_work_for_anybody(); }
 
  private:
-  Engine& engine_;
+  Shared& shared_;
 };
 
 }  // namespace
 
 bool Idling::is_over() {
-  const RunEnd end = end_of_run(Looks(engine_));
-  if (end == RunEnd::blocked) engine_.report_blocked();
+  const RunEnd end = end_of_run(Looks(shared_));
+  if (end == RunEnd::blocked) shared_.report_blocked();
   return end != RunEnd::none;
 }
 

@@ -11,7 +11,7 @@
 
 namespace rubato::runtime {
 
-class Engine;
+class Shared;
 class Worker;
 struct IdleLag;
 
@@ -40,7 +40,7 @@ class Idling {
   void wait_for_end_of_pause();
 
   Worker& worker_;
-  Engine& engine_;
+  Shared& shared_;
   std::unique_ptr<IdleLag> lag_;  // null: off
 };
 

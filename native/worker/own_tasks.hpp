@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "native/policy.hpp"
 #include "native/pool/perturbation.hpp"
-#include "native/worker/policy.hpp"
+#include "native/pool/task_list.hpp"
 #include "native/worker/ring.hpp"
-#include "native/worker/task_list.hpp"
 
 namespace rubato::runtime {
 

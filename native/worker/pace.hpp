@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "native/worker/clock.hpp"
-#include "native/worker/policy.hpp"
+#include "native/clock.hpp"
+#include "native/policy.hpp"
 
 namespace rubato::runtime {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "native/worker/policy.hpp"
+#include "native/policy.hpp"
 
 namespace rubato::runtime {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "native/order/packed_tasks.hpp"
+#include "native/pool/task_list.hpp"
 #include "native/worker/own_tasks.hpp"
 #include "native/worker/rotation.hpp"
-#include "native/worker/task_list.hpp"
 
 namespace rubato::runtime {
 

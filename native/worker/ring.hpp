@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "native/worker/task_list.hpp"
+#include "native/pool/task_list.hpp"
 
 namespace rubato::runtime {
 

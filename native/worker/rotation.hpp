@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "native/policy.hpp"
 #include "native/pool/perturbation.hpp"
 #include "native/pool/ready_set.hpp"
-#include "native/worker/policy.hpp"
 #include "native/worker/ring.hpp"
 
 namespace rubato::runtime {

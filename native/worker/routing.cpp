@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <thread>
 
-#include "native/engine.hpp"
 #include "native/fault.hpp"
 #include "native/pool/inbox.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -22,8 +22,8 @@ void Worker::created_task(Task* task) {
       destroy(task);
       free_block(task);
       if (running != nullptr && !is_destroying_) throw;
-      engine.failure.add(std::current_exception());  // destructors do not throw
-      engine.stop();
+      shared.failure.add(std::current_exception());  // destructors do not throw
+      shared.stop();
       return;
     }
   }
@@ -39,24 +39,24 @@ void Worker::route(Task* task) {
   if (task->is_spec() && has_pools) return alone.append(task);
   if (task->is_extended() && has_pools && (task->handle & engine::handle::kPooled) == 0) {
     const std::uint32_t core = engine::extension_of(task)->core;
-    if (core < engine.workers()) return pools.push(engine.pinned_pool(core), task, task);
+    if (core < shared.workers()) return pools.push(shared.pools.pinned(core), task, task);
   }
   requeue(task);
 }
 
 bool Worker::must_block(Task* task) {
   TaskGroup* const after = engine::after_of(task);
-  return after != nullptr && !has_fault(Fault::group_ignored) && engine.groups.block(task, *after);
+  return after != nullptr && !has_fault(Fault::group_ignored) && shared.groups.block(task, *after);
 }
 
 void Worker::requeue(Task* task, bool must_wait) {
   if (task->is_timestamped()) return ordered.append_current(task);
   if (task->is_spec() && has_pools) return alone.append(task);
   if ((task->handle & engine::handle::kPooled) != 0) {
-    Order& order = engine.order;
+    Order& order = shared.order;
     if (!order.has_mixed.load(std::memory_order_relaxed))
       order.has_mixed.exchange(true, std::memory_order_seq_cst);
-    return pools.push(engine.pool(task->handle), task, task);
+    return pools.push(shared.pools.of(task->handle), task, task);
   }
   lists.append(task, must_wait);
 }
@@ -73,7 +73,7 @@ void Worker::route_deferred() {
 }
 
 bool Worker::empty_inbox() {
-  const Emptied emptied = empty_in_order(engine.inbox, engine.inbox_ready, engine.is_inbox_emptied,
+  const Emptied emptied = empty_in_order(shared.inbox, shared.inbox_ready, shared.is_inbox_emptied,
                                          kNormalRank, [this](Task* task) { admit(task); });
   if (emptied == Emptied::another_does) std::this_thread::yield();  // that one may need this CPU
   if (emptied == Emptied::not_all) sharing.wake();
@@ -100,7 +100,7 @@ void Worker::admit(Task* task) {
     epoch->count_created(slot);
   }
   // While run() begins, its thread empties the inbox before others may work.
-  const bool is_late = task->is_timestamped() && (engine.events.look() & Events::kPaused) == 0;
+  const bool is_late = task->is_timestamped() && (shared.events.look() & Events::kPaused) == 0;
   if (!is_late) [[likely]]
     return route(task);
   // Another thread created it while run() began: too early to be told so, too late to be ordered.

@@ -7,7 +7,7 @@
 
 #include "native/pool/atomics.hpp"
 #include "native/pool/ready_set.hpp"
-#include "native/worker/task_list.hpp"
+#include "native/pool/task_list.hpp"
 
 namespace rubato::runtime {
 

@@ -3,16 +3,16 @@
 
 #include <algorithm>
 
-#include "native/engine.hpp"
-#include "native/worker/clock.hpp"
-#include "native/worker/policy.hpp"
+#include "native/clock.hpp"
+#include "native/policy.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
 
 using Length = Worth::Length;
 
-Sharing::Sharing(Worker& worker) : worker_(worker), engine_(worker.engine) {}
+Sharing::Sharing(Worker& worker) : worker_(worker), shared_(worker.shared) {}
 
 // ---- Giving ----
 
@@ -29,7 +29,7 @@ void Sharing::update_worth() {
 /// How long the tasks took that have run since the last time, which was long enough ago.
 void Sharing::measure(std::uint64_t now) {
   const bool is_running = worker_.running != nullptr;
-  if (worth_.measure(now, worker_.counts.finished.get(), is_running, engine_.has_cpus()))
+  if (worth_.measure(now, worker_.counts.finished.get(), is_running, shared_.has_cpus()))
     worker_.pace.expect_long_tasks();
   worker_.duties.set(Duties::kShare, worth_.is_task_worth_it());
 }
@@ -43,7 +43,7 @@ void Sharing::measure(std::uint64_t now) {
   const std::uint64_t elapsed = worth_.since(now);
   const std::uint64_t look_ticks = worth_ticks() / policy::kLooks;  // half a microsecond
   if (elapsed >= look_ticks) measure(now);
-  if (engine_.workers() == 1) {  // what it published it would only take back, out of turn
+  if (shared_.workers() == 1) {  // what it published it would only take back, out of turn
     looks_skipped_ = policy::kMostSkipped;
     return;
   }
@@ -72,15 +72,15 @@ void Sharing::measure(std::uint64_t now) {
   const bool is_guess = length == Length::unknown || (length == Length::brief && worth_.is_unknown());
   const auto is_enough = [=, this](std::uint64_t part, std::uint64_t size) {
     return part >= least || (is_guess ? size < least : part * ticks_a_task >= worth_ticks()) ||
-           (is_overdue && engine_.has_cpus());
+           (is_overdue && shared_.has_cpus());
   };
   const std::uint64_t chunk = std::clamp(worth_ticks() / ticks_a_task, least, policy::kMostChunk);
   // Ready pools that this worker does not take next.
   const std::uint64_t ready = worker_.has_pools ? worker_.seen.ready.size() : 0;
   const std::uint64_t pools = ready != 0 && ring.is_empty() ? ready - 1 : ready;
-  const bool is_phase_shared = engine_.order.is_shared.load(std::memory_order_relaxed);
-  if (!is_running && worker_.ordered.is_inline() && engine_.order.left >= 2 &&
-      engine_.order.left * ticks_a_task >= worth_ticks() && worker_.ordered.share_phase()) {
+  const bool is_phase_shared = shared_.order.is_shared.load(std::memory_order_relaxed);
+  if (!is_running && worker_.ordered.is_inline() && shared_.order.left >= 2 &&
+      shared_.order.left * ticks_a_task >= worth_ticks() && worker_.ordered.share_phase()) {
     return;
   }
   const std::uint64_t current = is_phase_shared ? size_up_to(lists.now().normal(), 2 * chunk) : 0;
@@ -115,12 +115,12 @@ void Sharing::measure(std::uint64_t now) {
 void Sharing::wake(std::uint64_t workers) {
   worker_.cpu.go_back();
   std::uint64_t begin = 0;
-  if (worker_.idling.may_lag() && engine_.events.has_sleepers()) {
+  if (worker_.idling.may_lag() && shared_.events.has_sleepers()) {
     begin = ticks();
-    engine_.woken_at.store(begin, std::memory_order_relaxed);
+    shared_.woken_at.store(begin, std::memory_order_relaxed);
   }
-  if (!engine_.events.notify(static_cast<int>(workers))) return;
-  if (begin != 0) engine_.wake_ticks.store(ticks() - begin, std::memory_order_relaxed);
+  if (!shared_.events.notify(static_cast<int>(workers))) return;
+  if (begin != 0) shared_.wake_ticks.store(ticks() - begin, std::memory_order_relaxed);
   worker_.counts.wake_ups.add();
   time_from_here();  // who was woken may have had this CPU at once
 }
@@ -128,7 +128,7 @@ void Sharing::wake(std::uint64_t workers) {
 void Sharing::time_from_here() { worth_.begin(ticks(), worker_.counts.finished.get()); }
 
 void Sharing::share_if_wanted() {
-  if (EventCount<StdAtomics>::idle(engine_.events.look()) != 0) share();
+  if (EventCount<StdAtomics>::idle(shared_.events.look()) != 0) share();
 }
 
 void Sharing::publish(const Chain& chain) {
@@ -213,10 +213,10 @@ void Sharing::return_ring(unsigned keep) {
 // ---- Taking ----
 
 bool Sharing::steal() {
-  const unsigned workers = engine_.workers();
+  const unsigned workers = shared_.workers();
   if (worker_.ordered.distribute_if_asked()) return true;
   for (unsigned i = 1; i < workers; ++i) {
-    Worker& victim = engine_.worker((worker_.index + i) % workers);
+    Worker& victim = shared_.worker((worker_.index + i) % workers);
     for (unsigned rank = 0; rank < kPriorities; ++rank) {
       if (worker_.pools.steal(victim.seen.ready, rank)) return true;
     }

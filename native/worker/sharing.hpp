@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-#include "native/worker/task_list.hpp"
+#include "native/pool/task_list.hpp"
 #include "native/worker/worth.hpp"
 
 namespace rubato::runtime {
 
-class Engine;
+class Shared;
 class Worker;
 
 class Sharing {
@@ -52,7 +52,7 @@ class Sharing {
   bool take_published(Worker& from);
 
   Worker& worker_;
-  Engine& engine_;
+  Shared& shared_;
   Worth worth_;
   unsigned looks_skipped_ = 0;
   unsigned looks_ = 0;  // at whether to share, since it last did

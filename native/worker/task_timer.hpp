@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "native/policy.hpp"
 #include "native/trace/trace_lane.hpp"
-#include "native/worker/policy.hpp"
 
 namespace rubato::runtime {
 

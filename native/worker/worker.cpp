@@ -5,26 +5,26 @@
 #include <thread>
 #include <utility>
 
-#include "native/actor/turn_lag.hpp"
-#include "native/engine.hpp"
-#include "native/worker/clock.hpp"
+#include "native/clock.hpp"
+#include "native/policy.hpp"
 #include "native/worker/execute.hpp"
-#include "native/worker/policy.hpp"
+#include "native/worker/shared.hpp"
+#include "native/worker/turn_lag.hpp"
 
 namespace rubato::runtime {
 
 using native::PrefetchMode;
 using native::Reclamation;
 
-Worker::Worker(Engine& owner, unsigned number)
+Worker::Worker(Shared& owner, unsigned number)
     : ThreadState(owner.heap, owner.core_group(number)),
-      engine(owner),
+      shared(owner),
       index(number),
       cells(owner.cells),
       pace(owner.options().reclamation == Reclamation::task),
       timer(owner.trace() != nullptr ? &owner.trace()->lane(number) : nullptr),
-      cpu(Engine::machine(), number),
-      seen(owner.pool_count()),
+      cpu(Shared::machine(), number),
+      seen(owner.pools.count()),
       refreshes_(owner.options().reclamation != Reclamation::off),
       adapts_(owner.options().prefetch.kind == PrefetchMode::Kind::adapted) {
   is_worker = true;
@@ -52,14 +52,14 @@ void Worker::set_distance(unsigned distance) {
 // ---- Epochs (R7) ----
 
 void Worker::enter_epochs() {
-  if (!std::exchange(is_in_epochs_, true)) engine.epochs->unpark(*epoch);
+  if (!std::exchange(is_in_epochs_, true)) shared.epochs->unpark(*epoch);
 }
 void Worker::leave_epochs() {
-  if (std::exchange(is_in_epochs_, false)) engine.epochs->park(*epoch);
+  if (std::exchange(is_in_epochs_, false)) shared.epochs->park(*epoch);
 }
 /// Between two tasks, or two batches of them; what else is done there is done once a batch.
 void Worker::refresh_epoch() {
-  if (refreshes_) engine.epochs->refresh(*epoch);
+  if (refreshes_) shared.epochs->refresh(*epoch);
   if (!pace.begin_next()) return;
   const Pace::Batch batch = pace.end_batch(ticks());
   if (batch.is_worth_timing) {
@@ -67,9 +67,9 @@ void Worker::refresh_epoch() {
     seizure.set_timed(true);
   }
   if (adapts_ && batch.is_full()) set_distance(tuner_.next_distance(ring.distance(), batch.took));
-  duties.set(Duties::kEmptyInbox, !engine.inbox_ready.is_empty());
+  duties.set(Duties::kEmptyInbox, !shared.inbox_ready.is_empty());
   if (pace.is_rest_due()) duties.set(Duties::kRest, true);
-  cpu.choose([this] { return Events::idle(engine.events.look()) + 1 == engine.workers(); });
+  cpu.choose([this] { return Events::idle(shared.events.look()) + 1 == shared.workers(); });
 }
 
 void Worker::end_timing() {
@@ -77,7 +77,7 @@ void Worker::end_timing() {
   if (!timer.is_on()) seizure.set_timed(false);
   if (span == nullptr) return;
   counts.long_tasks.add();
-  engine.note_long_task(*span->code, span->first_word, span->end - span->begin);
+  shared.long_tasks.note(*span->code, span->first_word, span->end - span->begin);
 }
 
 /// As execute(), where tasks are timed or another thread asks for this worker's.
@@ -132,14 +132,14 @@ void Worker::fail() noexcept {
   } catch (...) {
     error = std::current_exception();
   }
-  engine.failure.add(error);
-  engine.stop();
+  shared.failure.add(error);
+  shared.stop();
 }
 
 void Worker::run_tasks() {
   enter_epochs();
   sharing.time_from_here();
-  const Events& events = engine.events;
+  const Events& events = shared.events;
   for (;;) {
     const std::uint64_t word = events.look();
     if (word != 0) [[unlikely]] {
@@ -165,7 +165,7 @@ void Worker::run_tasks() {
 
 /// Between two tasks, when a worker is idle or wants something. False: the run is over, or this thread ends.
 bool Worker::attend(std::uint64_t word) {
-  Events& events = engine.events;
+  Events& events = shared.events;
   for (;; word = events.look()) {  // what was asked for while this worker counted as idle
     if ((word & Events::kEnd) != 0 && index != 0) return false;
     const bool must_pause = (word & Events::kPaused) != 0 && index != 0;
@@ -204,7 +204,7 @@ Task* Worker::refill() {
   // The worker that was woken has found something else: as long as all are busy none would take the chunk. It
   // is given the time that it needs to arrive, since it stops to count as idle before it looks at chunks.
   // Tasks so long that another worker may well come meanwhile stay.
-  if (seen.published.load(std::memory_order_relaxed) != nullptr && Events::idle(engine.events.look()) == 0 &&
+  if (seen.published.load(std::memory_order_relaxed) != nullptr && Events::idle(shared.events.look()) == 0 &&
       !duties.is_due(Duties::kShare)) [[unlikely]] {
     sharing.take_back_after(policy::kMicrosecondsToArrive);
   }
@@ -305,7 +305,7 @@ void Worker::do_duties() {
 
 /// Work of a worker with an empty ring. @returns false if there is nothing to run.
 bool Worker::find_work() {
-  if ((engine.events.look() & Events::kStop) != 0) {
+  if ((shared.events.look() & Events::kStop) != 0) {
     drop_everything();  // the ring is empty, the lists need not be; who idles holds no task
     return false;
   }

@@ -11,16 +11,17 @@
 #include <cstdint>
 #include <memory>
 
-#include "native/actor/actors.hpp"
-#include "native/order/ordered_part.hpp"
+#include "native/memory/cells.hpp"
+#include "native/order/task_pool.hpp"
 #include "native/pool/atomics.hpp"
-#include "native/pool/task_pool.hpp"
+#include "native/pool/task_list.hpp"
 #include "native/worker/alone_tasks.hpp"
 #include "native/worker/counts.hpp"
 #include "native/worker/cpu_binding.hpp"
 #include "native/worker/duties.hpp"
 #include "native/worker/event_count.hpp"
 #include "native/worker/idling.hpp"
+#include "native/worker/ordered_part.hpp"
 #include "native/worker/pace.hpp"
 #include "native/worker/prefetch_tuner.hpp"
 #include "native/worker/private_tasks.hpp"
@@ -29,14 +30,13 @@
 #include "native/worker/seen_by_others.hpp"
 #include "native/worker/seizure.hpp"
 #include "native/worker/sharing.hpp"
-#include "native/worker/task_list.hpp"
 #include "native/worker/task_timer.hpp"
 #include "native/worker/worker_pools.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::runtime {
 
-class Engine;
+class Shared;
 class TurnLag;
 
 /// Whether Worker::finish_special() has something to do, or the task has a second line.
@@ -54,7 +54,7 @@ class alignas(128) Worker : public engine::ThreadState {
  public:
   using Events = EventCount<StdAtomics>;
 
-  Worker(Engine& owner, unsigned number);
+  Worker(Shared& owner, unsigned number);
   ~Worker();
 
   // ---- The engine, and what programs call ----
@@ -104,7 +104,7 @@ class alignas(128) Worker : public engine::ThreadState {
     return lists.has_untimed() || !alone.is_empty() || !deferred_.is_empty();
   }
 
-  Engine& engine;
+  Shared& shared;
   const unsigned index;
   Counts counts;
   CellCache cells;

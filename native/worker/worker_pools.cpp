@@ -5,13 +5,13 @@
 #include <limits>
 #include <thread>
 
-#include "native/engine.hpp"
 #include "native/fault.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
 
-WorkerPools::WorkerPools(Worker& worker) : worker_(worker), engine_(worker.engine) {}
+WorkerPools::WorkerPools(Worker& worker) : worker_(worker), shared_(worker.shared) {}
 
 void WorkerPools::push(TaskPool& pool, Task* first, Task* last) {
   if (pool.push(first, last)) make_ready(pool);
@@ -29,7 +29,7 @@ void WorkerPools::make_ready(TaskPool& pool) {
   const Task* const head = pool.head();
   const unsigned rank = head != nullptr ? rank_of(head) : kNormalRank;
   const unsigned home = pool.home;
-  SeenByOthers& seen = engine_.worker(home).seen;
+  SeenByOthers& seen = shared_.worker(home).seen;
   if (pool.kind == TaskPool::Kind::pinned) {
     seen.pinned.add(0, rank);
     if (home != worker_.index)
@@ -63,9 +63,9 @@ bool WorkerPools::take_from(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
   unsigned last = last_claimed_;
   const unsigned index = set.claim(rank, last);
   if (index == kNoPool) return false;
-  TaskPool& pool = is_shared ? engine_.shared_pool(index) : engine_.pinned_pool(worker_.index);
+  TaskPool& pool = is_shared ? shared_.pools[index] : shared_.pools.pinned(worker_.index);
   if (is_shared) last_claimed_ = last;
-  if (is_shared && engine_.order.is_inline.load(std::memory_order_seq_cst)) {
+  if (is_shared && shared_.order.is_inline.load(std::memory_order_seq_cst)) {
     if (!worker_.ordered.may_take_pools()) {
       make_ready(pool);
       return false;

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "native/order/task_pool.hpp"
 #include "native/pool/atomics.hpp"
 #include "native/pool/ready_set.hpp"
-#include "native/pool/task_pool.hpp"
 
 namespace rubato::runtime {
 
-class Engine;
+class Shared;
 class Worker;
 
 class WorkerPools {
@@ -32,7 +32,7 @@ class WorkerPools {
   void take_packed(TaskPool& pool);
 
   Worker& worker_;
-  Engine& engine_;
+  Shared& shared_;
   unsigned last_claimed_ = 0;
   unsigned times_left_ = 0;  // refills that left ready pools to others, since tasks are long
 };

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "native/clock.hpp"
+#include "native/policy.hpp"
 #include "native/pool/perturbation.hpp"
-#include "native/worker/clock.hpp"
 #include "native/worker/known_functions.hpp"
-#include "native/worker/policy.hpp"
 
 namespace rubato::runtime {
 

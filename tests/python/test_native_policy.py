@@ -1,4 +1,4 @@
-"""Every constant of the native engine's policies (native/worker/policy.hpp) names what guards it: a row of bench/native
+"""Every constant of the native engine's policies (native/policy.hpp) names what guards it: a row of bench/native
 that there is, or a unit test's file."""
 # SPDX-License-Identifier: MIT
 
@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-POLICY = ROOT / "native" / "worker" / "policy.hpp"
+POLICY = ROOT / "native" / "policy.hpp"
 
 
 def constants() -> dict[str, str]:

@@ -1,6 +1,6 @@
 // Cells that threads outside reach: places are a thread's, and closing waits for the threads that are within.
 // SPDX-License-Identifier: MIT
-#include "native/actor/reached.hpp"
+#include "native/memory/reached.hpp"
 
 #include <gtest/gtest.h>
 

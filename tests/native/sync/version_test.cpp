@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "native/policy.hpp"
 #include "native/pool/atomics.hpp"
-#include "native/worker/policy.hpp"
 #include "tests/native/sync/explorer.hpp"
 
 namespace {

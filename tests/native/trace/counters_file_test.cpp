@@ -1,6 +1,6 @@
 // The counters as `rubato run --engine native` reads them.
 // SPDX-License-Identifier: MIT
-#include "native/trace/counters_file.hpp"
+#include "native/counters_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ void go_on_at(std::uint64_t locale, int left) {
 }
 
 runtime::TaskPool& pool_of(std::uint64_t locale) {
-  return runtime::the_engine().pool(engine::locale_bits(locale));
+  return runtime::the_engine().pools.of(engine::locale_bits(locale));
 }
 
 class Pools : public ::testing::TestWithParam<unsigned> {};

@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-#include "native/actor/actors.hpp"
 #include "native/fault.hpp"
+#include "native/memory/cells.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::inline v0::engine {

@@ -102,14 +102,11 @@ bool is_delivery(const engine::Task* task);
 /// By a worker. The task's block stays the caller's.
 void deliver(const engine::Task* task);
 /// After a failed run, when nothing runs: the actors that are there, and those of their mailboxes that have
-/// messages, which no turn is due for, are marked. While Engine::reached is closed.
+/// messages, which no turn is due for, are marked. While Shared::reached is closed.
 void mark_mailboxes(CellHeap& cells);
 /// What is in the marked mailboxes becomes dead letters. Until then messages of threads outside may still
 /// come to them; actors that such threads construct meanwhile, and what these send to themselves, are not
 /// touched.
 void clear_mailboxes(CellHeap& cells);
-
-/// When a run has ended, and nothing runs: asks without an answer, and stashed messages.
-void say_what_actors_wait_for(class Engine& engine);
 
 }  // namespace rubato::runtime

@@ -9,10 +9,10 @@
 
 #include <cstdint>
 
-#include "native/actor/actors.hpp"
+#include "native/lag/idle_lag.hpp"
 #include "native/lag/turn_switch.hpp"
 #include "native/lag/waiting.hpp"
-#include "native/worker/idle_lag.hpp"
+#include "native/memory/cells.hpp"
 #include "rubato/engine/native_task.hpp"
 
 namespace rubato::runtime {
@@ -32,7 +32,7 @@ class TurnLag {
   bool is_timing() const { return switch_began_ != 0; }
   /// The next task begins.
   void note_next(const engine::Task& task);
-  /// Of a turn that is made dear (scheduling.hpp), after what makes it so. `before`: its sender's part.
+  /// Of a turn that is made dear (turn_scheduling.hpp), after what makes it so. `before`: its sender's part.
   void note_dear(std::uint64_t before);
   /// The worker has found nothing: it is no switch any more.
   void forget_switch() { switch_began_ = 0; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "native/order/ordered_part.hpp"
+#include "native/worker/ordered_part.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "native/engine.hpp"
 #include "native/fault.hpp"
-#include "native/worker/policy.hpp"
+#include "native/policy.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -21,16 +21,16 @@ bool is_ordinary(const Task* task) {
 
 OrderedPart::OrderedPart(Worker& worker)
     : worker_(worker),
-      engine_(worker.engine),
-      order_(worker.engine.order),
+      shared_(worker.shared),
+      order_(worker.shared.order),
       lists_(worker.lists),
       index_(worker.index),
-      has_pools_(worker.engine.workers() > 1),
-      packed_later_(has_pools_ ? worker.engine.pool_count() : 1),
-      packed_chunks_(worker.engine.packed_memory),
-      parts_(worker.engine.pool_count()) {
+      has_pools_(worker.shared.workers() > 1),
+      packed_later_(has_pools_ ? worker.shared.pools.count() : 1),
+      packed_chunks_(worker.shared.packed_memory),
+      parts_(worker.shared.pools.count()) {
   touched_.reserve(parts_.size());
-  others_.reserve(worker.engine.workers());
+  others_.reserve(worker.shared.workers());
 }
 
 void OrderedPart::reset() {
@@ -73,7 +73,7 @@ void OrderedPart::keep(Task* task, std::uint64_t at) {
   if ((has_pools_ && (task->handle & engine::handle::kPooled) == 0) || !is_packable(task) ||
       !packed_later_.wants(task, at))
     return false;
-  const unsigned list = has_pools_ ? engine_.pool(task->handle).index : 0;
+  const unsigned list = has_pools_ ? shared_.pools.of(task->handle).index : 0;
   if (!packed_later_.push(task, list, packed_chunks_)) return false;
   worker_.counts.packed.add();
   worker_.free_block(task);
@@ -123,12 +123,12 @@ void OrderedPart::append_current(Task* task) {
   if (!has_pools_) return lists_.now().append(task);
   const bool is_shared = order.is_shared.load(std::memory_order_relaxed);
   if (!is_shared && !owns_order()) {  // a group ended here, whose tasks the owner waits for
-    return worker_.pools.push(engine_.pinned_pool(order.owner.load(std::memory_order_relaxed)), task, task);
+    return worker_.pools.push(shared_.pools.pinned(order.owner.load(std::memory_order_relaxed)), task, task);
   }
   if (task->is_spec()) return worker_.alone.append(task);
   if (!is_shared || (task->handle & engine::handle::kPooled) == 0) return lists_.now().append(task);
   settle();
-  worker_.pools.push(engine_.pool(task->handle), task, task);
+  worker_.pools.push(shared_.pools.of(task->handle), task, task);
 }
 
 void OrderedPart::end_task() {
@@ -170,8 +170,8 @@ bool OrderedPart::advance_all() {
   unsigned holders = 0;
   OrderedPart* holder = nullptr;
   order.others = RadixHeap::kNone;
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    OrderedPart& part = engine_.worker(w).ordered;
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    OrderedPart& part = shared_.worker(w).ordered;
     const auto [first, count] = part.earliest();
     if (count == 0) continue;
     if (w != index_) order.others = std::min(order.others, first);
@@ -194,8 +194,8 @@ bool OrderedPart::advance_all() {
     return true;
   }
   Chain all;
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    OrderedPart& part = engine_.worker(w).ordered;
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    OrderedPart& part = shared_.worker(w).ordered;
     if (part.has_linked(at)) all.append(part.heap_.pop_min());
   }
   if (!is_worth_less(all.size) || !may_run_inline()) {
@@ -215,8 +215,8 @@ void OrderedPart::begin_large(std::uint64_t at) {
   // Before the phase: in it other workers' heaps are theirs.
   std::uint64_t unfinished = 0;  // who has linked tasks is one until he has counted them
   others_.clear();
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    OrderedPart& part = engine_.worker(w).ordered;
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    OrderedPart& part = shared_.worker(w).ordered;
     if (part.has_linked(at)) {
       ++unfinished;
       if (w != index_) others_.push_back(&part);
@@ -230,7 +230,7 @@ void OrderedPart::begin_large(std::uint64_t at) {
   for (OrderedPart* const part : others_)
     part->worker_.seen.must_distribute.store(true, std::memory_order_seq_cst);
   flush_parts();
-  worker_.sharing.wake(engine_.workers() - 1);
+  worker_.sharing.wake(shared_.workers() - 1);
   if (has_own) distribute_own();
 }
 
@@ -285,7 +285,7 @@ bool OrderedPart::append_inline(Chain chain) {
 }
 
 void OrderedPart::run_in_order() {
-  const std::uint64_t word = engine_.events.look();
+  const std::uint64_t word = shared_.events.look();
   // Pools and who idles wait until it is worth a look at the clock: some microseconds.
   worker_.sharing.update_worth();
   const std::uint64_t stride =
@@ -296,7 +296,7 @@ void OrderedPart::run_in_order() {
       if (i >= threshold(policy::kShortTimestamp, 1u) || !lists_.now().has_only_normal()) return;
       worker_.refresh_if_due();
       worker_.start(Slot(lists_.now().normal().take()));
-      if (engine_.events.look() != word) return;
+      if (shared_.events.look() != word) return;
     }
     if (--until_look == 0) {
       until_look = stride;
@@ -345,8 +345,8 @@ void OrderedPart::end_inline() {
   order.is_inline.store(false, std::memory_order_seq_cst);
   if (!order.has_mixed.load(std::memory_order_seq_cst)) return;
   unsigned ready = 0;
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    const SeenByOthers& seen = engine_.worker(w).seen;
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    const SeenByOthers& seen = shared_.worker(w).seen;
     if (seen.has_ready_pools()) ready += std::max(seen.ready.size(), 1u);
   }
   if (ready != 0) worker_.sharing.wake(ready);
@@ -418,7 +418,7 @@ void OrderedPart::distribute(Chain chain) {
       append_current(task);
       continue;
     }
-    const unsigned index = engine_.pool(task->handle).index;
+    const unsigned index = shared_.pools.of(task->handle).index;
     append_part(index, task);
   }
   flush_parts();
@@ -432,7 +432,7 @@ void OrderedPart::append_part(unsigned index, Task* task) {
 void OrderedPart::flush_parts() {
   for (const unsigned index : touched_) {
     const Chain part = std::exchange(parts_[index], {});
-    worker_.pools.push(engine_.shared_pool(index), part.first, part.last);
+    worker_.pools.push(shared_.pools[index], part.first, part.last);
   }
   touched_.clear();
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include "native/watch.hpp"
+#include "native/worker/watch.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <new>
 #include <string>
 
-#include "native/engine.hpp"
-#include "native/worker/policy.hpp"
+#include "native/policy.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
 
-using Events = Engine::Events;
+using Events = Shared::Events;
 
 void Watch::start() {
   if (thread_.joinable() || !SeizureAtomics::prepare_barrier()) return;
-  heap_ = std::make_unique<engine::WorkerHeap>(engine_.heap, 0);
-  seen_.assign(engine_.workers(), {});
+  heap_ = std::make_unique<engine::WorkerHeap>(shared_.heap, 0);
+  seen_.assign(shared_.workers(), {});
   must_end_ = false;
   is_woken_ = true;
   idle_looks_ = 0;
@@ -44,8 +44,8 @@ void Watch::wake() {
 }
 
 bool Watch::is_anybody_busy() const {
-  const std::uint64_t word = engine_.events.look_ordered();
-  return (word & Events::kPaused) == 0 && Events::idle(word) < engine_.workers();
+  const std::uint64_t word = shared_.events.look_ordered();
+  return (word & Events::kPaused) == 0 && Events::idle(word) < shared_.workers();
 }
 
 void Watch::work() {
@@ -68,7 +68,7 @@ void Watch::work() {
 }
 
 void Watch::look() {
-  const std::uint64_t word = engine_.events.look_ordered();
+  const std::uint64_t word = shared_.events.look_ordered();
   constexpr std::chrono::microseconds kShortest{policy::kWatchMicroseconds};
   constexpr std::chrono::microseconds kLongest{policy::kLongestWatchMicroseconds};
   if (!is_anybody_busy()) {
@@ -80,8 +80,8 @@ void Watch::look() {
   const bool is_anybody_idle = Events::idle(word) != 0;
   const bool is_free = (word & (Events::kStop | Events::kAlone)) == 0;
   bool is_same = true, has_handed_over = false;
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    Worker& worker = engine_.worker(w);
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    Worker& worker = shared_.worker(w);
     Seen& seen = seen_[w];
     const std::uint64_t finished = worker.counts.finished.get();
     if (finished != seen.finished || worker.running.seen() == nullptr) {
@@ -100,13 +100,13 @@ void Watch::look() {
 
 bool Watch::hand_over(Worker& worker) {
   if (worker.seen.has_published()) {
-    engine_.events.notify();
+    shared_.events.notify();
     return true;
   }
   if (!worker.seizure.seize([&worker] { return worker.running.seen() != nullptr; })) return false;
   const bool has_handed_over = worker.hand_over(*heap_);
   worker.seizure.let_go();
-  if (has_handed_over) engine_.events.notify();
+  if (has_handed_over) shared_.events.notify();
   return has_handed_over;
 }
 
@@ -115,22 +115,22 @@ bool Watch::hand_over(Worker& worker) {
 void Watch::look_for_standstill(bool is_anybody_idle) {
   const Clock::time_point now = Clock::now();
   std::uint64_t finished = 0;
-  for (unsigned w = 0; w < engine_.workers(); ++w) finished += engine_.worker(w).counts.finished.get();
+  for (unsigned w = 0; w < shared_.workers(); ++w) finished += shared_.worker(w).counts.finished.get();
   if (finished != finished_ || is_anybody_idle) {
     finished_ = finished;
     finished_at_ = now;
     return;
   }
-  const unsigned limit = engine_.options().standstill_seconds;
+  const unsigned limit = shared_.options().standstill_seconds;
   if (has_said_ || limit == 0 || now - finished_at_ < std::chrono::seconds(limit)) return;
   say(limit);
 }
 
 /// `running`: of one task that runs.
 bool Watch::has_waiting_tasks(std::string& running) {
-  bool has_any = engine_.has_work_for_anybody();
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    Worker& worker = engine_.worker(w);
+  bool has_any = shared_.has_work_for_anybody();
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    Worker& worker = shared_.worker(w);
     if (!worker.seizure.seize([&worker] { return worker.running.seen() != nullptr; })) return false;
     has_any = has_any || !worker.ring.is_empty() || worker.lists.has_any_seen();
     if (running.empty()) running = name_of(*worker.running.seen());
@@ -152,7 +152,7 @@ void Watch::say(unsigned seconds) {
       "rubato: no task has started or ended for %u s though tasks wait: each of the %u workers is in a "
       "task, one of them in %s; a task that waits for another one keeps its worker "
       "(RUBATO_STANDSTILL=0 leaves this out)\n",
-      seconds, engine_.workers(), running.c_str());
+      seconds, shared_.workers(), running.c_str());
 }
 
 }  // namespace rubato::runtime

@@ -8,11 +8,11 @@
 #include "native/order/order.hpp"
 #include "native/order/packed_tasks.hpp"
 #include "native/order/radix_heap.hpp"
-#include "native/worker/task_list.hpp"
+#include "native/pool/task_list.hpp"
 
 namespace rubato::runtime {
 
-class Engine;
+class Shared;
 class PrivateTasks;
 class Worker;
 
@@ -104,7 +104,7 @@ class OrderedPart {
   bool begin_to_run_inline();
 
   Worker& worker_;
-  Engine& engine_;
+  Shared& shared_;
   Order& order_;
   PrivateTasks& lists_;
   const unsigned index_;  // the worker's

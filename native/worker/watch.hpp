@@ -18,12 +18,12 @@
 
 namespace rubato::runtime {
 
-class Engine;
+class Shared;
 class Worker;
 
 class Watch {
  public:
-  explicit Watch(Engine& engine) : engine_(engine) {}
+  explicit Watch(Shared& shared) : shared_(shared) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
@@ -51,7 +51,7 @@ class Watch {
   bool has_waiting_tasks(std::string& running);
   [[gnu::noinline]] void wake();
 
-  Engine& engine_;
+  Shared& shared_;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;

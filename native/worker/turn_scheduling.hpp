@@ -9,7 +9,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "native/actor/actors.hpp"
+#include "native/memory/cells.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::runtime {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "native/worker/clock.hpp"
+#include "native/clock.hpp"
 
+#include "native/policy.hpp"
 #include "native/pool/perturbation.hpp"
-#include "native/worker/policy.hpp"
 
 namespace rubato::runtime {
 

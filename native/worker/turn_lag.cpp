@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "native/actor/turn_lag.hpp"
+#include "native/worker/turn_lag.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <new>
 
-#include "native/actor/scheduling.hpp"
-#include "native/engine.hpp"
+#include "native/worker/turn_scheduling.hpp"
+#include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 #include "rubato/engine/actor_extras.hpp"
 
@@ -34,11 +34,11 @@ std::uint64_t ticks_of_a_look() {
 
 TurnLag::TurnLag(Worker& worker)
     : worker_(worker),
-      decider_(lag_rules(worker.engine.options().lagging), LagRandom(worker.index + 0x10000)),
+      decider_(lag_rules(worker.shared.options().lagging), LagRandom(worker.index + 0x10000)),
       waits_(ticks_per_microsecond()),
-      switch_(static_cast<std::uint64_t>(worker.engine.options().lagging.turn_switch_microseconds *
+      switch_(static_cast<std::uint64_t>(worker.shared.options().lagging.turn_switch_microseconds *
                                          ticks_per_microsecond())),
-      delays_(worker.engine.options().lagging.delays),
+      delays_(worker.shared.options().lagging.delays),
       look_(ticks_of_a_look()),
       until_first_(decider_.first_gap()),
       is_worth_it_(switch_.is_worth_lagging(look_)) {
@@ -49,13 +49,13 @@ TurnLag::TurnLag(Worker& worker)
 /// program has used this CPU.
 bool TurnLag::must_not_wait(const Cell& cell) {
   constexpr unsigned kPlain = Cell::kBounded | Cell::kUrgent;
-  const Engine& engine = worker_.engine;
+  const Shared& shared = worker_.shared;
   if ((cell.flags & ~kPlain) != 0 || cell.is_killed.load(std::memory_order_relaxed) != 0) return true;
   if (!worker_.committed.is_empty() || worker_.lists.has_high()) return true;
   if (worker_.has_pools && !(worker_.seen.ready.is_empty(0) && worker_.seen.pinned.is_empty(0))) return true;
-  if ((engine.events.look() & Worker::Events::kRequests) != 0) return true;
+  if ((shared.events.look() & Worker::Events::kRequests) != 0) return true;
   // With one worker and no other thread nothing can come.
-  if (engine.workers() == 1 && !engine.is_held_open()) return true;
+  if (shared.workers() == 1 && !shared.is_held_open()) return true;
   if (turn_ != worker_.counts.finished.get()) {
     turn_ = worker_.counts.finished.get();
     waited_ = waits_.waited();
@@ -103,7 +103,7 @@ void TurnLag::give_up(Cell& cell, const Mailbox& mailbox) {
   bool has_waited = false;
   const auto look = [&] {
     if (mailbox.has_more()) return lag::Look::work;
-    const bool must_end = (worker_.engine.events.look() & Worker::Events::kRequests) != 0 ||
+    const bool must_end = (worker_.shared.events.look() & Worker::Events::kRequests) != 0 ||
                           cell.is_killed.load(std::memory_order_relaxed) != 0;
     return must_end ? lag::Look::end : lag::Look::nothing;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "native/trace/counters_file.hpp"
+#include "native/counters_file.hpp"
 
 #include <unistd.h>
 

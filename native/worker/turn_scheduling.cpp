@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "native/actor/scheduling.hpp"
+#include "native/worker/turn_scheduling.hpp"
 
 #include <cstdint>
 #include <new>
 #include <typeinfo>
 
-#include "native/actor/turn_lag.hpp"
-#include "native/engine.hpp"
-#include "native/worker/clock.hpp"
+#include "native/clock.hpp"
+#include "native/worker/shared.hpp"
+#include "native/worker/turn_lag.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -25,7 +25,7 @@ void spend(std::uint64_t how_long) {
 /// In traces.
 struct DearTurn {};
 void run_dear_turn(Task* task) {
-  const std::uint64_t half = the_engine().dear_ticks() / 2;
+  const std::uint64_t half = the_shared().dear_ticks() / 2;
   spend(half);
   if (TurnLag* const lag = static_cast<Worker&>(*engine::current_thread).turn_lag.get()) lag->note_dear(half);
   engine::run_actor_turn(task);
@@ -80,15 +80,15 @@ void make_turn(Task& task, Cell& cell) {
 }
 
 [[gnu::noinline]] void schedule_otherwise(ThreadState& self, const Cell& cell, Task* task, bool may_be_next) {
-  const Engine& engine = the_engine();
-  if (engine.dear_ticks() != 0) {
-    spend(engine.dear_ticks() / 2);
+  const Shared& shared = the_shared();
+  if (shared.dear_ticks() != 0) {
+    spend(shared.dear_ticks() / 2);
     task->code = &kDearTurnCode;
   }
   if (self.running == nullptr || !self.is_worker || !is_plain(cell))
     return submit_elsewhere(self, cell, task);
   auto& worker = static_cast<Worker&>(self);
-  if (may_be_next && engine.options().miniqueue && self.actor != 0) return put_next(worker, task);
+  if (may_be_next && shared.options().miniqueue && self.actor != 0) return put_next(worker, task);
   append(self, task);
 }
 

@@ -7,7 +7,7 @@
 #include "native/lag/formulas.hpp"
 #include "native/lag/waiting.hpp"
 #include "native/pool/atomics.hpp"
-#include "native/worker/clock.hpp"
+#include "native/clock.hpp"
 #include "rubato/engine/native_options.hpp"
 
 namespace rubato::runtime {

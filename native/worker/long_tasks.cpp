@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "native/worker/long_tasks.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "base/function_names.hpp"
+#include "native/clock.hpp"
+
+namespace rubato::runtime {
+
+void LongTasks::note(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took) {
+  const std::lock_guard lock(mutex_);
+  try {
+    Noted& noted = by_code_[{&code, code.is_function_pointer ? first_word : 0}];
+    ++noted.count;
+    noted.longest = std::max(noted.longest, took);
+  } catch (const std::bad_alloc&) {  // it is counted, without a name
+  }
+}
+
+std::vector<native::LongTask> LongTasks::list() {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, native::LongTask> by_name;  // one function may be several codes
+  for (const auto& [task, noted] : by_code_) {
+    const void* const function = reinterpret_cast<const void*>(task.second);
+    const std::string name = engine::function_name(function, *task.first->type);
+    native::LongTask& entry = by_name.try_emplace(name, native::LongTask{name}).first->second;
+    entry.count += noted.count;
+    const double seconds = static_cast<double>(noted.longest) / ticks_per_microsecond() / 1e6;
+    entry.longest_seconds = std::max(entry.longest_seconds, seconds);
+  }
+  std::vector<native::LongTask> list;
+  for (auto& [name, entry] : by_name) list.push_back(std::move(entry));
+  std::stable_sort(list.begin(), list.end(), [](const native::LongTask& a, const native::LongTask& b) {
+    return a.longest_seconds > b.longest_seconds;
+  });
+  return list;
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "native/worker/shared.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "native/topology/topology.hpp"
+#include "native/worker/worker.hpp"
+#include "rubato/resource.hpp"
+
+namespace rubato::runtime {
+
+Shared::Shared(bool uses_malloc)
+    : heap({.group_nodes = machine().group_nodes(), .uses_malloc = uses_malloc}) {}
+Shared::~Shared() = default;
+
+const Topology& Shared::machine() {
+  static const Topology& machine = *new const Topology(this_machine());  // for as long as the engine: never freed
+  return machine;
+}
+
+unsigned Shared::core_group(unsigned worker) const { return machine().group_of(worker); }
+
+void Shared::refuse_copy(const char* what) const {
+  if (!is_copy_) return;
+  throw TaskError(
+      std::string(what) +
+      " is called in a process that was forked after the engine had started, whose threads stayed "
+      "in the parent: fork before the first task, or let the child exec() a program");
+}
+
+void Shared::prepare(engine::ThreadState& thread) const {
+  thread.choices = choices_.data();
+  thread.has_pools = count_ > 1;
+}
+
+bool Shared::has_cpus() const { return count_ <= machine().allowed.size(); }
+
+Sums Shared::sums() const {
+  Sums sums{.created = 0, .finished = 0};
+  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get_ordered();
+  for (const auto& worker : workers_)
+    sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
+  sums.created += copies.load(std::memory_order_seq_cst);
+  return sums;
+}
+
+bool Shared::has_work_for_anybody() const {
+  if (!inbox_ready.is_empty()) return true;
+  for (const auto& worker : workers_) {
+    const SeenByOthers& seen = worker->seen;
+    if (seen.has_published() || seen.has_ready_pools() || seen.has_work_of_its_own()) return true;
+  }
+  return false;
+}
+
+void Shared::report_blocked() noexcept {
+  const std::uint64_t blocked = groups.blocked();
+  const Task* const first = groups.first();
+  try {
+    const std::string name = first != nullptr ? name_of(*first) : std::string("unknown");
+    const auto at = first != nullptr ? timestamp_if_any(*first) : std::nullopt;
+    throw TaskError(errors::blocked_groups(blocked, {name, at}), name, at);
+  } catch (...) {
+    failure.add(std::current_exception());
+  }
+  stop();
+}
+
+bool Shared::is_run_by_caller() const {
+  return (engine::current_thread != nullptr && engine::current_thread->is_worker) ||
+         runner_.load() == std::this_thread::get_id();
+}
+
+bool Shared::is_stranger() const {
+  return is_running() && holds() == 0 && turn.taker() == RunTurn::Taker::run &&
+         std::this_thread::get_id() != runner_.load();
+}
+
+void Shared::retire(engine::ResourceHeader* header) {
+  if (!is_running_.load(std::memory_order_seq_cst)) return header->destroy(header);
+  if (engine::current_thread != nullptr && engine::current_thread->is_worker) {
+    return epochs->retire(*engine::current_thread->epoch, header);
+  }
+  {
+    const std::lock_guard lock(retired_mutex_);
+    if (is_running_.load(std::memory_order_seq_cst)) {  // else run() has looked already
+      header->next_retired = std::exchange(retired_, header);
+      return;
+    }
+  }
+  header->destroy(header);
+}
+
+void Shared::retire_later(engine::ResourceHeader* header) {
+  if (is_running()) return retire(header);
+  const std::lock_guard lock(retired_mutex_);
+  header->next_retired = std::exchange(retired_, header);
+}
+
+}  // namespace rubato::runtime

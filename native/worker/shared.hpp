@@ -1,0 +1,143 @@
+// What the workers of the native engine share: the run, its order and memory, and who sleeps. The engine makes
+// it and the workers (native/engine.hpp), which see only this.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "native/failure.hpp"
+#include "native/memory/cells.hpp"
+#include "native/memory/epochs.hpp"
+#include "native/memory/reached.hpp"
+#include "native/memory/task_heap.hpp"
+#include "native/order/groups.hpp"
+#include "native/order/order.hpp"
+#include "native/order/packed_tasks.hpp"
+#include "native/order/task_pool.hpp"
+#include "native/pool/ready_set.hpp"
+#include "native/run_turn.hpp"
+#include "native/trace/trace_file.hpp"
+#include "native/worker/event_count.hpp"
+#include "native/worker/long_tasks.hpp"
+#include "native/worker/shared_pools.hpp"
+#include "native/worker/termination.hpp"
+#include "native/worker/turns.hpp"
+#include "native/worker/waiting_threads.hpp"
+#include "native/worker/watch.hpp"
+#include "rubato/engine/native.hpp"
+
+namespace rubato::runtime {
+
+struct Topology;
+class Worker;
+
+class Shared {
+ public:
+  using Events = EventCount<StdAtomics>;
+
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  // ---- How many, and by which options ----
+  const native::Options& options() const { return options_; }
+  unsigned workers() const { return count_; }
+  /// One for each worker: an idle worker leaves a CPU idle.
+  bool has_cpus() const;
+  /// By how much a switch between two turns of actors is made dearer (RUBATO_ACTOR_SWITCH).
+  std::uint64_t dear_ticks() const { return dear_ticks_; }
+  Worker& worker(unsigned index) const { return *workers_[index]; }
+  /// Whose task memory a worker uses.
+  unsigned core_group(unsigned worker) const;
+  /// The CPUs that this process may use, as they were when the engine started.
+  static const Topology& machine();
+  TraceFile* trace() const { return trace_.get(); }  ///< null: none
+  void prepare(engine::ThreadState& thread) const;
+
+  // ---- The run ----
+  bool is_running() const { return is_running_.load(std::memory_order_seq_cst); }
+  /// When it is, in order: twice the number of the current run, and 1 more while it goes on.
+  std::uint64_t run_time() const { return 2 * current_run.load() + (is_running() ? 1 : 0); }
+  unsigned holds() const { return holds_.load(std::memory_order_seq_cst); }
+  /// Whether the run goes on though there are no tasks. An algorithm returns also while a hold is open.
+  bool is_held_open() const { return holds() != 0 && turn.taker() == RunTurn::Taker::run; }
+  Sums sums() const;
+  bool has_work_for_anybody() const;
+  /// Ends the run with what `failure` holds.
+  void stop() { events.raise(Events::kStop); }
+  void report_blocked() noexcept;
+
+  // ---- Of the calling thread ----
+  /// Whether the caller runs tasks, or destroys what never ran: it must not wait until the turn is free.
+  bool is_run_by_caller() const;
+  /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.
+  bool is_stranger() const;
+  /// Errors: TaskError if this is a child of fork(): what there is belongs to the parent, whose threads are not
+  /// here.
+  void refuse_copy(const char* what) const;
+
+  // ---- Removed resources ----
+  void retire(engine::ResourceHeader* header);
+  /// The same, but also outside a run it is destroyed at the end of the next run at the earliest.
+  void retire_later(engine::ResourceHeader* header);
+
+  TaskHeap heap;
+  CellHeap cells;
+  Reached reached;
+  WaitingThreads waiting_threads;
+  std::atomic<std::uint64_t> actors_outside{0};  // spawned by threads that are no workers
+  std::unique_ptr<Epochs> epochs;
+  Events events;
+  Order order;
+  Groups groups;
+  PackedMemory packed_memory;
+  Failure failure;
+  // Lagging: how many workers do, and when the last sleeper was woken, and how long that call took, in ticks.
+  Atomic<unsigned> lagging{0};
+  std::atomic<std::uint64_t> woken_at{0}, wake_ticks{0};
+  RunTurn turn;
+  Watch watch{*this};
+  Atomic<std::uint64_t> copies{0};  ///< of tasks that the watch has handed over: created, too
+  Turns turns_alone;                ///< of workers with tasks that run alone
+  TaskPool inbox;                   ///< from other threads: not run from there, but handed on
+  ReadySet<StdAtomics> inbox_ready{1};
+  Atomic<bool> is_inbox_emptied{false};  ///< by a worker, see empty_in_order()
+  /// Runs are numbered from 1. When `over` is the number of the current one, worker 0's run() may return; a
+  /// worker that found the end of one and is late to say so must not end the next.
+  Atomic<std::uint64_t> current_run{0};
+  Atomic<std::uint64_t> over{0};
+  SharedPools pools;
+  LongTasks long_tasks;
+
+ protected:
+  explicit Shared(bool uses_malloc);
+  ~Shared();
+
+  bool is_copy_ = false;  // set before the child has a second thread
+  native::Options options_;
+  std::vector<std::uint64_t> choices_;
+  unsigned count_ = 1;  // of workers
+  std::uint64_t dear_ticks_ = 0;
+  std::unique_ptr<TraceFile> trace_;  // before those who write it
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Atomic<bool> is_running_{false};
+  std::atomic<std::thread::id> runner_{};
+  Atomic<unsigned> holds_{0};
+  std::mutex retired_mutex_;
+  engine::ResourceHeader* retired_ = nullptr;
+};
+
+/// The engine's, which the first call starts.
+Shared& the_shared();
+
+/// All that threads outside have created; the mailboxes that have messages are marked, see
+/// mark_mailboxes(). Between runs, or while no task runs.
+Chain take_inbox(Shared& shared);
+/// When a run has ended, and nothing runs: asks without an answer, and stashed messages.
+void say_what_actors_wait_for(Shared& shared);
+
+}  // namespace rubato::runtime

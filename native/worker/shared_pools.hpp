@@ -1,0 +1,51 @@
+// The task pools of an engine: those that locales share, and one a worker for tasks that are bound to it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "native/order/task_pool.hpp"
+#include "native/pool/atomics.hpp"
+#include "rubato/engine/native_task.hpp"
+
+namespace rubato::runtime {
+
+/// Finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): spreads locales over pools.
+constexpr std::uint64_t mix_locale(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+class SharedPools {
+ public:
+  /// New ones, for so many workers. No worker has a pool of before.
+  void make(unsigned workers);
+
+  /// The pool where tasks with this handle's locale are serialized: the same one always. Locales get pools in
+  /// turn as they come up. So a few locales, each with much to do, neither share a pool nor begin at one
+  /// worker.
+  TaskPool& of(std::uint64_t handle) {
+    const std::uint64_t slot = mix_locale(handle & engine::handle::kLocaleMask) % kSlots;
+    const std::uint16_t given = given_[slot].load(std::memory_order_relaxed);
+    return pools_[given != kNotGiven ? given : give(slot)];
+  }
+  TaskPool& pinned(unsigned worker) const { return pools_[count_ + worker]; }
+  unsigned count() const { return count_; }
+  TaskPool& operator[](unsigned index) const { return pools_[index]; }
+
+ private:
+  static constexpr unsigned kSlots = 1024;  // locales with the same hash modulo it share a pool
+  static constexpr std::uint16_t kNotGiven = 0xffff;
+
+  std::uint16_t give(std::uint64_t slot);
+
+  unsigned count_ = 0;
+  std::array<Atomic<std::uint16_t>, kSlots> given_;  // their indices
+  Atomic<unsigned> given_count_{0};
+  std::unique_ptr<TaskPool[]> pools_;
+};
+
+}  // namespace rubato::runtime
