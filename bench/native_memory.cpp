@@ -20,10 +20,10 @@
 
 namespace {
 
-using rubato::runtime::EpochMember;
-using rubato::runtime::Epochs;
-using rubato::runtime::TaskHeap;
-using rubato::runtime::WorkerHeap;
+using rubato::native::EpochMember;
+using rubato::native::Epochs;
+using rubato::native::TaskHeap;
+using rubato::native::WorkerHeap;
 
 void write_task(void* block, std::uint64_t value) {
   auto* const words = static_cast<std::uint64_t*>(block);
@@ -85,12 +85,12 @@ void hand_over(benchmark::State& state, Memory memory) {
     WorkerHeap worker(heap, 0);
     for (void*& block : blocks) block = worker.allocate<64>();
   }
-  const std::vector<unsigned> cpus = rubato::runtime::current_affinity();
+  const std::vector<unsigned> cpus = rubato::native::current_affinity();
   std::barrier turn(2);
   std::atomic<bool> is_done{false};
   double seconds = 0;
   std::thread consumer([&] {
-    rubato::runtime::pin_this_thread(cpus.back());
+    rubato::native::pin_this_thread(cpus.back());
     WorkerHeap worker(heap, 0);
     for (;;) {
       turn.arrive_and_wait();
@@ -107,7 +107,7 @@ void hand_over(benchmark::State& state, Memory memory) {
     }
   });
   std::thread producer([&] {
-    rubato::runtime::pin_this_thread(cpus.front());
+    rubato::native::pin_this_thread(cpus.front());
     WorkerHeap worker(heap, 0);
     for (auto _ : state) {
       const double start = thread_seconds();

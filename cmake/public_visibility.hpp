@@ -4,11 +4,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace rubato::runtime {  // the headers name some types of the runtime, which are not theirs to show
+namespace rubato::inline v0::native {  // the headers name some types of the runtime, which are not theirs to
+                                       // show
 class TaskHeap;
 template <class Rules>
 class BasicEpochs;
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 #pragma GCC visibility push(default)
 #include "rubato/rubato.hpp"

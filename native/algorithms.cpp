@@ -20,7 +20,7 @@
 #include "native/run_turn.hpp"
 #include "rubato/engine/native.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 using engine::Task;
@@ -150,4 +150,4 @@ void Engine::drop_between_runs() {
   drop_pending();
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -4,7 +4,7 @@
 #include "native/policy.hpp"
 #include "native/pool/perturbation.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 double ticks_per_microsecond() {
   static const double rate = [] {
@@ -28,4 +28,4 @@ std::uint64_t ticks_of(std::uint64_t microseconds) {
   return microseconds * worth_ticks() / policy::kWorthMicroseconds;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

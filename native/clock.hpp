@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// In ticks of about a nanosecond or less; only differences mean something.
 inline std::uint64_t ticks() {
@@ -24,4 +24,4 @@ std::uint64_t worth_ticks();
 /// The same measure of time: in a perturbed build all of them are short at once.
 std::uint64_t ticks_of(std::uint64_t microseconds);
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

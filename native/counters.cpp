@@ -3,7 +3,7 @@
 #include "native/clock.hpp"
 #include "native/engine.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 native::Counters Engine::counters() const {
   const auto to_ns = [](std::uint64_t ticks) {
@@ -53,4 +53,4 @@ native::Counters Engine::counters() const {
   return c;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -17,7 +17,7 @@
 #include "native/engine.hpp"
 #include "rubato/errors.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 using native::Counters;
@@ -196,20 +196,20 @@ RunClock::~RunClock() {
   if (file.begin) file.end_run();
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 namespace rubato::inline v0::native {
 
 SerialClock::SerialClock() {
-  using runtime::file;
+  using native::file;
   if (file.path == nullptr) return;
   const std::lock_guard lock(file.mutex);
   file.is_serial = true;
-  file.begin = runtime::Clock::now();
+  file.begin = native::Clock::now();
 }
 
 SerialClock::~SerialClock() {
-  using runtime::file;
+  using native::file;
   if (file.path == nullptr) return;
   const std::lock_guard lock(file.mutex);
   if (file.begin) file.end_run();

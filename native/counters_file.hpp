@@ -11,7 +11,7 @@
 #include "rubato/actor/dead_letters.hpp"
 #include "rubato/engine/native_options.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The name and meaning of a counter, in the file and wherever it is shown.
 struct CounterDescription {
@@ -49,4 +49,4 @@ class RunClock {
   RunClock& operator=(const RunClock&) = delete;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

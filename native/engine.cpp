@@ -21,7 +21,7 @@
 #include "native/topology/topology.hpp"
 #include "rubato/resource.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 unsigned workers_for(const native::Options& options) {
@@ -347,7 +347,7 @@ Shared& the_shared() { return the_engine(); }
 
 bool is_forked_copy() { return started != nullptr && started->is_copy(); }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 // ---- What the headers call ----
 
@@ -359,7 +359,7 @@ namespace {
 
 /// Of a thread that is not a worker, from its first create() to its end. Destructors that run behind that of
 /// AtEnd, of static objects for one, may still create tasks: for them there is another, which nobody deletes.
-constinit thread_local runtime::OutsideThread* outside_state = nullptr;
+constinit thread_local native::OutsideThread* outside_state = nullptr;
 constinit thread_local bool is_ending = false;
 struct AtEnd {
   ~AtEnd() {
@@ -376,49 +376,49 @@ ThreadState& attach_thread() {
       static thread_local AtEnd at_end;
       static_cast<void>(&at_end);
     }
-    runtime::Engine& engine = runtime::the_engine();
-    outside_state = new runtime::OutsideThread(engine.heap, engine.cells, engine.reached);
+    native::Engine& engine = native::the_engine();
+    outside_state = new native::OutsideThread(engine.heap, engine.cells, engine.reached);
   }
-  runtime::started_engine().prepare(*outside_state);
+  native::started_engine().prepare(*outside_state);
   return *outside_state;
 }
 
 void submit(ThreadState& self, Task* task) {
-  if (self.is_worker) return static_cast<runtime::Worker&>(self).created_task(task);
-  runtime::the_engine().submit_outside(self, task);
+  if (self.is_worker) return static_cast<native::Worker&>(self).created_task(task);
+  native::the_engine().submit_outside(self, task);
 }
 
 void created_many(ThreadState& self) {
-  auto& worker = static_cast<runtime::Worker&>(self);
+  auto& worker = static_cast<native::Worker&>(self);
   worker.sharing.share_if_wanted();
 }
 
 void run() {
-  runtime::Engine& engine = runtime::the_engine();
+  native::Engine& engine = native::the_engine();
   engine.take_turn();
-  const runtime::Engine::GivesBack gives_back(engine);
-  const runtime::RunClock clock;
+  const native::Engine::GivesBack gives_back(engine);
+  const native::RunClock clock;
   engine.prepare_run();
   engine.run();
 }
 void run_group(TaskGroup& group, void (*start)(void*), void* work) {
-  runtime::the_engine().run_group(group, start, work);
+  native::the_engine().run_group(group, start, work);
 }
-void retire(ResourceHeader* header) { runtime::the_engine().retire(header); }
+void retire(ResourceHeader* header) { native::the_engine().retire(header); }
 
 }  // namespace rubato::inline v0::engine
 
 namespace rubato::inline v0::native {
 
-Options options() { return runtime::the_engine().options(); }
-void configure(const Options& options) { runtime::the_engine().configure(options); }
-void drop_pending() { runtime::the_engine().drop_between_runs(); }
-unsigned workers() { return runtime::the_engine().workers(); }
-Counters counters() { return runtime::the_engine().counters(); }
-std::vector<LongTask> long_tasks() { return runtime::the_engine().long_tasks.list(); }
-void Hold::release() { runtime::the_engine().close_hold(); }
+Options options() { return native::the_engine().options(); }
+void configure(const Options& options) { native::the_engine().configure(options); }
+void drop_pending() { native::the_engine().drop_between_runs(); }
+unsigned workers() { return native::the_engine().workers(); }
+Counters counters() { return native::the_engine().counters(); }
+std::vector<LongTask> long_tasks() { return native::the_engine().long_tasks.list(); }
+void Hold::release() { native::the_engine().close_hold(); }
 Hold hold() {
-  runtime::the_engine().open_hold();
+  native::the_engine().open_hold();
   Hold result;
   result.is_open_ = true;
   return result;

@@ -11,7 +11,7 @@
 #include "native/worker/worker.hpp"
 #include "rubato/engine/native.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Engine : public Shared {
  public:
@@ -85,4 +85,4 @@ Engine& started_engine();
 /// Whether the engine was started by the process that this one was forked from.
 bool is_forked_copy();
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -7,7 +7,7 @@
 
 #include "base/function_names.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 using engine::Task;
@@ -114,4 +114,4 @@ std::exception_ptr Failure::take() {
   }
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

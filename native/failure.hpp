@@ -12,7 +12,7 @@
 #include "rubato/engine/native_task.hpp"
 #include "rubato/errors.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 std::string name_of(const engine::Task& task);
 std::optional<std::uint64_t> timestamp_if_any(const engine::Task& task);
@@ -43,4 +43,4 @@ class Failure {
   std::uint64_t further_ = 0;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

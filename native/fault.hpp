@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 enum class Fault : std::uint8_t {
   none,
@@ -55,4 +55,4 @@ bool has_fault(Fault fault);
 constexpr bool has_fault(Fault) { return false; }
 #endif
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -10,7 +10,7 @@
 
 #include "rubato/errors.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 using namespace std::string_view_literals;
@@ -247,4 +247,4 @@ void check_options(const native::Options& options) {
   }
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

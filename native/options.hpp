@@ -4,7 +4,7 @@
 
 #include "rubato/engine/native_options.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// From the variables RUBATO_WORKERS, RUBATO_OVERSUBSCRIBE, RUBATO_BIND, RUBATO_PREFETCH, RUBATO_SYNC,
 /// RUBATO_RECLAIM, RUBATO_TRACE, RUBATO_TRACE_SPANS, RUBATO_LAG and what begins with it. `get` is
@@ -27,4 +27,4 @@ void check_options(const native::Options& options);
 /// Errors: TaskError if it is no number up to a million.
 unsigned actor_switch_ns(const char* (*get)(const char*));
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace rubato::runtime::policy {
+namespace rubato::inline v0::native::policy {
 
 // ---- Who runs next: rotation.hpp, own_tasks.hpp, worker.cpp (R5) ----
 
@@ -133,4 +133,4 @@ inline constexpr unsigned kReaderLosses = 16;
 /// Pools a worker, for locales; a power of two. Row: scaling-A.
 inline constexpr unsigned kPoolsAWorker = 16;
 
-}  // namespace rubato::runtime::policy
+}  // namespace rubato::inline v0::native::policy

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class RunTurn {
  public:
@@ -70,4 +70,4 @@ class RunTurn {
   std::condition_variable changed_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

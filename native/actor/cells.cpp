@@ -11,10 +11,10 @@
 
 namespace rubato::inline v0::engine {
 
-using runtime::CellHeap;
-using runtime::mailbox_of;
-using runtime::the_shared;
-using runtime::Worker;
+using native::CellHeap;
+using native::mailbox_of;
+using native::the_shared;
+using native::Worker;
 
 Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
   ThreadState& self = this_thread();
@@ -25,7 +25,7 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
     cell = static_cast<Worker&>(self).cells.take(size_class);
     static_cast<Worker&>(self).counts.actors.add();
   } else {
-    cell = static_cast<runtime::OutsideThread&>(self).cells.take(size_class);
+    cell = static_cast<native::OutsideThread&>(self).cells.take(size_class);
     the_shared().actors_outside.fetch_add(1, std::memory_order_relaxed);
   }
   if (size_class != 0) behavior = cell + 1;
@@ -54,8 +54,8 @@ void begin_plainly(Cell* cell) {
 /// Of a thread outside: it is there and, if it has messages, its turn, too, or neither, when Shared::reached
 /// is closed after a failed run.
 [[gnu::noinline]] void begin_outside(Cell* cell, void (*begin)(Cell*)) {
-  const auto& self = static_cast<runtime::OutsideThread&>(this_thread());
-  const runtime::Reached::Scope scope(the_shared().reached, self.place, cell);
+  const auto& self = static_cast<native::OutsideThread&>(this_thread());
+  const native::Reached::Scope scope(the_shared().reached, self.place, cell);
   cell->life().store(cell->life().load(std::memory_order_relaxed) & ~Cell::kIsUnborn,
                      std::memory_order_release);
   begin(cell);
@@ -89,11 +89,11 @@ std::uint64_t actor_nanoseconds() {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-void join_group(TaskGroup& group) { runtime::Groups::add_member(group); }
+void join_group(TaskGroup& group) { native::Groups::add_member(group); }
 /// By a task that is the last member, whose end the engine sees to.
 void leave_group(TaskGroup& group) {
   engine::create<TaskType::nonspec>([] {}, Annotations{.group = &group});
-  static_cast<void>(runtime::Groups::remove_member(group));
+  static_cast<void>(native::Groups::remove_member(group));
 }
 
 }  // namespace rubato::inline v0::engine
@@ -102,10 +102,10 @@ namespace rubato::inline v0 {
 
 ActorCounters actor_counters() {
   ActorCounters c;
-  const runtime::Shared& shared = runtime::the_shared();
+  const native::Shared& shared = native::the_shared();
   c.spawned = shared.actors_outside.load(std::memory_order_relaxed);
   for (unsigned w = 0; w < shared.workers(); ++w) {
-    const runtime::Counts& n = shared.worker(w).counts;
+    const native::Counts& n = shared.worker(w).counts;
     c.messages_handled += n.messages.get();
     c.spawned += n.actors.get();
     c.stopped += n.actors_stopped.get();

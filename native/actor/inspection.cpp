@@ -22,7 +22,7 @@
 #include "native/worker/shared.hpp"
 #include "rubato/task.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 /// Threads outside neither send to actors nor begin them.
@@ -128,14 +128,14 @@ extern "C" void note_signal(int) {
 }
 
 }  // namespace
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 namespace rubato::inline v0::engine {
 
 void for_each_actor(const std::function<void(const Cell&, std::uint64_t)>& use) {
-  runtime::while_nothing_runs([&use] {
-    runtime::the_shared().cells.for_each([&use](runtime::Mailbox& mailbox) {
-      if (runtime::is_living(mailbox)) use(mailbox, runtime::waiting_in(mailbox));
+  native::while_nothing_runs([&use] {
+    native::the_shared().cells.for_each([&use](native::Mailbox& mailbox) {
+      if (native::is_living(mailbox)) use(mailbox, native::waiting_in(mailbox));
     });
   });
 }
@@ -143,19 +143,19 @@ void for_each_actor(const std::function<void(const Cell&, std::uint64_t)>& use) 
 void answer_signal(int signal, void (*answer)()) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (runtime::answer_to_signal == nullptr) {
-    sem_init(&runtime::signals, 0, 0);
-    runtime::answer_to_signal = answer;
+  if (native::answer_to_signal == nullptr) {
+    sem_init(&native::signals, 0, 0);
+    native::answer_to_signal = answer;
     std::thread([] {
       for (;;) {
-        while (sem_wait(&runtime::signals) != 0) {
+        while (sem_wait(&native::signals) != 0) {
         }
-        runtime::answer_to_signal();
+        native::answer_to_signal();
       }
     }).detach();
   }
   struct sigaction action {};
-  action.sa_handler = runtime::note_signal;
+  action.sa_handler = native::note_signal;
   action.sa_flags = SA_RESTART;
   if (sigaction(signal, &action, nullptr) != 0)
     misuse("the signal " + std::to_string(signal) + " cannot list actors: " + std::strerror(errno));
@@ -163,7 +163,7 @@ void answer_signal(int signal, void (*answer)()) {
 
 }  // namespace rubato::inline v0::engine
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 void say_what_actors_wait_for(Shared& shared) {
   engine::say_what_is_left([&shared](const std::function<void(const Cell&)>& use) {
@@ -174,4 +174,4 @@ void say_what_actors_wait_for(Shared& shared) {
   });
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

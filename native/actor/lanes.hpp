@@ -6,7 +6,7 @@
 
 #include "rubato/engine/actor_extras.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The rules of a correct lane. Tests derive from it to build mutants, which they must catch.
 struct LaneRules {
@@ -65,4 +65,4 @@ FromLanes<Node> take_from_lanes(engine::BasicLanes<Node>& lanes) {
   return {last, false};
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -19,8 +19,8 @@
 namespace rubato::inline v0::engine {
 namespace {
 
-using runtime::Fault;
-using runtime::has_fault;
+using native::Fault;
+using native::has_fault;
 
 class Timers {
   using Table = TimerTable<std::optional<native::Hold>>;

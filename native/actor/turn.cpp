@@ -23,7 +23,7 @@
 #include "native/worker/worker.hpp"
 #include "rubato/actor/actor.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 using engine::ThreadState;
@@ -525,48 +525,48 @@ void clear_mailboxes(CellHeap& cells) {
   });
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 namespace rubato::inline v0::engine {
 
 bool post_within(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience) {
   ThreadState* const self = current_thread;
-  if (self == nullptr || !self->is_worker || static_cast<runtime::Worker*>(self)->is_validating())
-    return runtime::push_from_outside(to, node, patience);
-  runtime::push(*self, to, node);
+  if (self == nullptr || !self->is_worker || static_cast<native::Worker*>(self)->is_validating())
+    return native::push_from_outside(to, node, patience);
+  native::push(*self, to, node);
   return true;
 }
 void post(std::uint64_t to, MessageNode* node) {
   ThreadState* const self = current_thread;
-  if (self == nullptr || !self->is_worker || static_cast<runtime::Worker*>(self)->is_validating())
+  if (self == nullptr || !self->is_worker || static_cast<native::Worker*>(self)->is_validating())
       [[unlikely]] {
-    static_cast<void>(runtime::push_from_outside(to, node, std::chrono::nanoseconds::max()));
+    static_cast<void>(native::push_from_outside(to, node, std::chrono::nanoseconds::max()));
     return;
   }
-  runtime::push(*self, to, node);
+  native::push(*self, to, node);
 }
 
 void kill(std::uint64_t handle) {
   ThreadState& self = this_thread();
-  const bool is_here = self.is_worker && !static_cast<runtime::Worker&>(self).is_validating();
+  const bool is_here = self.is_worker && !static_cast<native::Worker&>(self).is_validating();
   if (is_here && is_alive(handle)) cell_of(handle)->is_killed.store(1, std::memory_order_relaxed);
   post(handle, make_node<KillMessage>());
 }
 
 void run_actor_turn(Task* task) {
-  runtime::Turn(static_cast<runtime::Worker&>(*current_thread), *runtime::cell_in(task)).run();
+  native::Turn(static_cast<native::Worker&>(*current_thread), *native::cell_in(task)).run();
 }
 
-void resume_actor(Cell& cell) { runtime::schedule(this_thread(), cell); }
-void resume_thread(std::uint64_t waiter) { runtime::WaitsForRoom::resume(waiter); }
+void resume_actor(Cell& cell) { native::schedule(this_thread(), cell); }
+void resume_thread(std::uint64_t waiter) { native::WaitsForRoom::resume(waiter); }
 
 bool with_living(std::uint64_t actor, const std::function<void(Cell&)>& use) {
   if (actor == 0) return false;
   ThreadState& self = this_thread();
   Cell& cell = *cell_of(actor);
-  std::optional<runtime::Reached::Scope> scope;
+  std::optional<native::Reached::Scope> scope;
   if (!self.is_worker)
-    scope.emplace(runtime::the_shared().reached, static_cast<runtime::OutsideThread&>(self).place, &cell);
+    scope.emplace(native::the_shared().reached, static_cast<native::OutsideThread&>(self).place, &cell);
   if (!is_alive(actor)) return false;
   use(cell);
   return true;

@@ -20,7 +20,7 @@
 namespace rubato::inline v0::engine::check {
 namespace {
 
-using runtime::CallStack;
+using native::CallStack;
 
 struct Creation {
   std::uint64_t number = 0;
@@ -117,15 +117,15 @@ Resources& resources() {
   std::optional<std::uint64_t> timestamp;
   if (task->is_timestamped()) timestamp = timestamp_of(task);
   throw TaskError(errors::describe({name, timestamp}) + " " + what + ": it " + verb + " at " +
-                      runtime::site_of(access) + ", and was created at " +
-                      runtime::site_of(creations().of(task).where),
+                      native::site_of(access) + ", and was created at " +
+                      native::site_of(creations().of(task).where),
                   name, timestamp);
 }
 
 }  // namespace
 
 void note_moved(const Task* from, const Task* to) { creations().copy(from, to); }
-void note_created(const Task* task) { creations().note(task, runtime::call_stack()); }
+void note_created(const Task* task) { creations().note(task, native::call_stack()); }
 
 /// A spec task runs alone and may touch everything.
 Declared declared_by(const Task* task) {
@@ -151,11 +151,11 @@ void check_outside(const Declared& declared, const void* at, bool is_write) {
   const Owned owned = resources().containing(reinterpret_cast<std::uintptr_t>(at));
   if (owned.end == 0 || owned.maker == declared.number) return;
   report(declared, "touches another resource than the one that it is annotated with",
-         is_write ? "writes" : "reads", runtime::call_stack());
+         is_write ? "writes" : "reads", native::call_stack());
 }
 
 void report_write_of_reader(const Declared& declared) {
-  report(declared, "writes the resource that it is annotated to read", "writes", runtime::call_stack());
+  report(declared, "writes the resource that it is annotated to read", "writes", native::call_stack());
 }
 
 }  // namespace rubato::inline v0::engine::check

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 /// A place in a loaded file.
@@ -127,4 +127,4 @@ std::string site_of(const CallStack& stack) {
   return fallback;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct CallStack {
   std::array<void*, 12> frames{};
@@ -20,4 +20,4 @@ CallStack call_stack();
 /// function or the address.
 std::string site_of(const CallStack& stack);
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

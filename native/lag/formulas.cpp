@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace rubato::runtime::lag {
+namespace rubato::inline v0::native::lag {
 
 /// By bisection of the distribution function: it is asked for once a run of the engine.
 double normal_quantile(double probability) {
@@ -73,4 +73,4 @@ double least_speed(double initial, double hit_probability) {
   return 1 - miss / (1 + miss / initial);
 }
 
-}  // namespace rubato::runtime::lag
+}  // namespace rubato::inline v0::native::lag

@@ -6,7 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace rubato::runtime::lag {
+namespace rubato::inline v0::native::lag {
 
 /// Theorem 2, rule A37: samples that give the probability of a hit to within `error` at this confidence. The
 /// quantile is that of (1 + confidence) / 2 (E11). Errors: std::invalid_argument outside of (0, 1).
@@ -34,4 +34,4 @@ double mean_messages(unsigned samples, double initial, double hit_probability, b
 /// Bound (11) of the speed while sampling, relative to not sampling.
 double least_speed(double initial, double hit_probability);
 
-}  // namespace rubato::runtime::lag
+}  // namespace rubato::inline v0::native::lag

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
+#include "native/clock.hpp"
 #include "native/lag/formulas.hpp"
 #include "native/lag/waiting.hpp"
 #include "native/pool/atomics.hpp"
-#include "native/clock.hpp"
 #include "rubato/engine/native_options.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 inline lag::Rules lag_rules(const native::Lagging& l) {
   return {.samples = lag::sample_size(l.confidence, l.error),
@@ -43,4 +43,4 @@ struct IdleLag : lag::Waiting<LagClock, LagRandom> {
   using Waiting::Waiting;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -12,7 +12,7 @@
 
 #include "native/lag/record.hpp"
 
-namespace rubato::runtime::lag {
+namespace rubato::inline v0::native::lag {
 
 struct Events {
   std::uint64_t samples = 0, sample_hits = 0, lags = 0, hits = 0, decisions = 0, drops = 0;
@@ -121,4 +121,4 @@ class Lagging {
   Record record_;
 };
 
-}  // namespace rubato::runtime::lag
+}  // namespace rubato::inline v0::native::lag

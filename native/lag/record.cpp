@@ -3,7 +3,7 @@
 
 #include "native/lag/formulas.hpp"
 
-namespace rubato::runtime::lag {
+namespace rubato::inline v0::native::lag {
 
 /// A wait ends when something arrives. The publication charges all of the delay nevertheless (E15); by our
 /// rule waiting on from delay i - 1 to i costs 1/L of c only where nothing had come before.
@@ -29,4 +29,4 @@ double rate(const Rules& rules, const Record& record) {
                        static_cast<double>(record.delay) / rules.delays);
 }
 
-}  // namespace rubato::runtime::lag
+}  // namespace rubato::inline v0::native::lag

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace rubato::runtime::lag {
+namespace rubato::inline v0::native::lag {
 
 inline constexpr unsigned kMaxDelays = 32;
 
@@ -47,4 +47,4 @@ unsigned decide(const Rules& rules, const Record& record);
 /// A41: at which rate to sample.
 double rate(const Rules& rules, const Record& record);
 
-}  // namespace rubato::runtime::lag
+}  // namespace rubato::inline v0::native::lag

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-namespace rubato::runtime::lag {
+namespace rubato::inline v0::native::lag {
 
 class TurnSwitch {
  public:
@@ -47,4 +47,4 @@ class TurnSwitch {
   std::uint64_t noted_ = 0;
 };
 
-}  // namespace rubato::runtime::lag
+}  // namespace rubato::inline v0::native::lag

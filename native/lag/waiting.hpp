@@ -11,7 +11,7 @@
 #include "native/lag/lagging.hpp"
 #include "native/pool/perturbation.hpp"
 
-namespace rubato::runtime::lag {
+namespace rubato::inline v0::native::lag {
 
 /// A48: the median of the last wake-ups, in ticks.
 class ParkCost {
@@ -134,4 +134,4 @@ class Waiting {
   unsigned delays_;
 };
 
-}  // namespace rubato::runtime::lag
+}  // namespace rubato::inline v0::native::lag

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 std::vector<Cell*> CellHeap::take(unsigned size_class) {
   const std::lock_guard lock(mutex_);
@@ -39,4 +39,4 @@ CellCache::~CellCache() {
   for (unsigned c = 0; c < CellHeap::kClasses; ++c) heap_.give(c, free_[c], 0);
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

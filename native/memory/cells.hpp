@@ -12,7 +12,7 @@
 #include "native/pool/pool.hpp"
 #include "rubato/engine/actors.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using engine::Cell;
 using engine::MessageNode;
@@ -109,4 +109,4 @@ void mark_mailboxes(CellHeap& cells);
 /// touched.
 void clear_mailboxes(CellHeap& cells);
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

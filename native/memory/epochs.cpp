@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "native/memory/epochs.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 template class BasicEpochs<EpochRules>;
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

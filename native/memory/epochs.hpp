@@ -14,7 +14,7 @@
 #include "native/pool/atomics.hpp"
 #include "rubato/engine/native_epochs.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using engine::EpochMember;
 using engine::ResourceHeader;
@@ -290,4 +290,4 @@ std::uint64_t BasicEpochs<Rules>::unreclaimed_bytes() const {
   return bytes;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

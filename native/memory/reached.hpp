@@ -12,7 +12,7 @@
 
 #include "native/pool/atomics.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Reached {
  public:
@@ -78,4 +78,4 @@ class Reached {
   Atomic<bool> is_closed_{false};
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

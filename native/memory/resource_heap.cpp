@@ -17,7 +17,7 @@
 #include "rubato/engine/native_heap.hpp"
 #include "rubato/resource.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 constexpr std::size_t kLine = 64;
@@ -87,18 +87,18 @@ std::size_t lines_of(std::size_t bytes, std::align_val_t alignment) {
 }
 
 }  // namespace
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 namespace rubato::inline v0::engine {
 
 void* allocate_resource(std::size_t bytes, std::align_val_t alignment) {
-  const std::size_t lines = runtime::lines_of(bytes, alignment);
-  return lines != 0 ? runtime::resource_heap.allocate(lines) : ::operator new(bytes, alignment);
+  const std::size_t lines = native::lines_of(bytes, alignment);
+  return lines != 0 ? native::resource_heap.allocate(lines) : ::operator new(bytes, alignment);
 }
 
 void free_resource(void* block, std::size_t bytes, std::align_val_t alignment) {
-  const std::size_t lines = runtime::lines_of(bytes, alignment);
-  if (lines != 0) return runtime::resource_heap.free(block, lines);
+  const std::size_t lines = native::lines_of(bytes, alignment);
+  if (lines != 0) return native::resource_heap.free(block, lines);
   ::operator delete(block, alignment);  // not the one that takes the size, too: clang before 19 has none
 }
 

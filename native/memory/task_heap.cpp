@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 bool BatchBag::put(Batch* batch) {
   const unsigned start = height_.load(std::memory_order_relaxed);
@@ -151,18 +151,18 @@ Batch* TaskHeap::take_empty(Group& group) noexcept {
   return batch;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 namespace rubato::inline v0::engine {
 
-using runtime::Batch;
+using native::Batch;
 
 namespace {
 // Half of it stays after a batch came or went: a worker at the edge does not exchange batches at every task.
 constexpr std::size_t kSlots = 2 * Batch::kBlocks;
 }  // namespace
 
-WorkerHeap::WorkerHeap(runtime::TaskHeap& heap, unsigned group) : heap_(&heap), group_(group) {
+WorkerHeap::WorkerHeap(native::TaskHeap& heap, unsigned group) : heap_(&heap), group_(group) {
   if (group >= heap.groups()) throw std::invalid_argument("no such core group in this TaskHeap");
   slots_ = std::make_unique<void*[]>(kAhead + kSlots * stacks_.size());
   for (std::size_t size = 0; size < stacks_.size(); ++size) {
@@ -181,7 +181,7 @@ WorkerHeap::~WorkerHeap() {
 void WorkerHeap::refill(unsigned size) {
   Stack& stack = stacks_[size];
   if (heap_->uses_malloc_) {
-    const std::size_t bytes = runtime::TaskHeap::block_bytes(size);
+    const std::size_t bytes = native::TaskHeap::block_bytes(size);
     void* const block = std::aligned_alloc(64, bytes);
     if (block == nullptr) throw std::bad_alloc();
     *stack.top++ = block;
@@ -195,7 +195,7 @@ void WorkerHeap::give_back(unsigned size) noexcept {
   Stack& stack = stacks_[size];
   if (heap_->uses_malloc_) {
     void* const block = *--stack.top;
-    unpoison(block, runtime::TaskHeap::block_bytes(size));
+    unpoison(block, native::TaskHeap::block_bytes(size));
     std::free(block);
     return;
   }

@@ -15,7 +15,7 @@
 #include "native/pool/atomics.hpp"
 #include "rubato/engine/native_heap.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using engine::WorkerHeap;
 
@@ -125,4 +125,4 @@ class TaskHeap {
   std::vector<std::byte*> slabs_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -8,7 +8,7 @@
 #include "native/pool/perturbation.hpp"
 #include "native/sync/spin.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using engine::extension_of;
 using engine::GroupState;
@@ -135,4 +135,4 @@ Chain Groups::clear() {
   return chain;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

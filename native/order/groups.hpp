@@ -24,7 +24,7 @@
 #include "native/pool/task_list.hpp"
 #include "rubato/engine/native.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Groups {
  public:
@@ -95,4 +95,4 @@ class Groups {
   std::array<Part, 1u << kPartBits> parts_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -23,7 +23,7 @@
 
 #include "native/pool/atomics.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct alignas(64) Order {
   static constexpr unsigned kNoOwner = ~0u;
@@ -57,4 +57,4 @@ struct alignas(64) Order {
   }
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

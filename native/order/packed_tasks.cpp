@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 PackedMemory::~PackedMemory() {
   for (PackedChunk* const slab : slabs_) std::free(slab);
@@ -109,4 +109,4 @@ void PackedTasks::drop_chunk(PackedChunks& chunks) {
   if (next == nullptr) *this = {};
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -23,7 +23,7 @@
 #include "native/pool/atomics.hpp"
 #include "native/pool/task_list.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct PackedChunk {
   static constexpr unsigned kWords = 2041;
@@ -222,4 +222,4 @@ class PackedTimestamp {
   std::vector<PackedTasks> lists_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

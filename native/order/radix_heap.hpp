@@ -18,7 +18,7 @@
 
 #include "native/pool/task_list.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class RadixHeap {
  public:
@@ -138,4 +138,4 @@ class RadixHeap {
   std::array<Bucket, std::size_t{kLevels} * kDigits> buckets_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

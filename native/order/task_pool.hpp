@@ -8,7 +8,7 @@
 #include "native/pool/atomics.hpp"
 #include "native/pool/pool.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
   enum class Kind : std::uint8_t { shared, pinned, inbox };
@@ -21,4 +21,4 @@ struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
   PackedTasks packed;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
@@ -27,4 +27,4 @@ bool StdAtomics::wake_at(std::uint32_t place, std::atomic<std::uint32_t>& word) 
   return syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, 1, nullptr, nullptr, place) > 0;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

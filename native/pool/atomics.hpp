@@ -10,7 +10,7 @@
 
 #include "native/pool/perturbation.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// For words that public headers declare.
 struct HeaderAtomics {
@@ -52,4 +52,4 @@ struct StdAtomics : HeaderAtomics {
 template <class T>
 using Atomic = StdAtomics::atomic<T>;
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -12,7 +12,7 @@
 
 #include "native/pool/ready_set.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The rules of a correct inbox. Tests derive from it to build mutants, which they must catch.
 struct InboxRules {
@@ -42,4 +42,4 @@ Emptied empty_in_order(Inbox& inbox, Ready& ready, Flag& is_being_emptied, unsig
   return Emptied::not_all;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -20,7 +20,7 @@
 #include "native/fault.hpp"
 #include "native/pool/perturbation.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The rules of a correct pool. Tests derive from it to build mutants, which they must catch.
 struct PoolRules {
@@ -143,4 +143,4 @@ class Pool : public Ends {
   bool is_empty() const { return tail_.load(std::memory_order_seq_cst) == nullptr; }
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

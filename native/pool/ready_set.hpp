@@ -10,7 +10,7 @@
 
 #include "native/fault.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 inline constexpr unsigned kPriorities = 3;
 inline constexpr unsigned kNoPool = ~0u;
@@ -70,4 +70,4 @@ class ReadySet {
   std::unique_ptr<Word[]> bits_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

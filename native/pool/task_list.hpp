@@ -8,7 +8,7 @@
 #include "rubato/annotations.hpp"
 #include "rubato/engine/native_task.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using engine::Task;
 using engine::TaskList;
@@ -91,4 +91,4 @@ struct Lanes {
   void append(Task* task) { lanes[rank_of(task)].append(task); }
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

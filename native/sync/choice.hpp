@@ -10,7 +10,7 @@
 #include "native/sync/primitive.hpp"
 #include "rubato/resource.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct ChoiceRow {
   Isolation isolation;
@@ -100,4 +100,4 @@ class ChoiceTable {
   std::array<Primitive, kRows> primitives_{};
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -9,7 +9,7 @@
 #include "native/fault.hpp"
 #include "native/sync/spin.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Word: 0 free, 1 held. `Atomics`: see native/pool/atomics.hpp.
 template <class Atomics>
@@ -32,4 +32,4 @@ class Latch {
   Word& word_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Word: the number of insisting workers; above it, the time since which a worker has waited, in units of 256
 /// ticks, or 0.
@@ -52,4 +52,4 @@ class Patience {
   Word& word_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

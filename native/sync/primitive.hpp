@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// How tasks annotated with one resource are kept apart. Fits 3 bits of a task's handle.
 enum class Primitive : std::uint8_t {
@@ -17,4 +17,4 @@ enum class Primitive : std::uint8_t {
   guarded = 7,       ///< another one of these, but first the task's group is asked (worker/guarded.cpp)
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -9,7 +9,7 @@
 #include "native/fault.hpp"
 #include "native/sync/spin.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Word: bit 0, a writer holds it; bit 1, a writer waits, and may do something else meanwhile; bit 2, readers
 /// went in before such a writer; bit 3, a writer insists; above, the number of readers.
@@ -87,4 +87,4 @@ class SharedLatch {
   Word& word_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

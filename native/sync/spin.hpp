@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Tries with a pause between them. A pause takes 40 to 140 cycles on today's x86 cores, so that all of them
 /// are about a microsecond at most; counted rather than timed, so that a test's schedule does not depend on a
@@ -20,4 +20,4 @@ bool spin(unsigned tries, Attempt attempt) {
   return false;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

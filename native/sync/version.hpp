@@ -12,7 +12,7 @@
 #include "native/fault.hpp"
 #include "native/sync/spin.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The rules of a correct version. Tests derive from it to build mutants, which they must catch.
 struct VersionRules {
@@ -106,4 +106,4 @@ class Version {
   Word& word_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

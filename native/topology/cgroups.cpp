@@ -10,7 +10,7 @@
 
 #include "native/topology/cpu_list.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 namespace fs = std::filesystem;
@@ -211,4 +211,4 @@ class Reader {
 
 CgroupLimits read_cgroup_limits(const std::filesystem::path& root) { return Reader(root).read(); }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// `quota` microseconds of CPU time in every `period` microseconds, for all threads together.
 struct CpuQuota {
@@ -32,4 +32,4 @@ struct CgroupLimits {
 /// `root`: where /proc and /sys are looked for ("/" for this machine). Missing files mean no limit.
 CgroupLimits read_cgroup_limits(const std::filesystem::path& root);
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 constexpr unsigned kMost = 65535;
@@ -57,4 +57,4 @@ std::string print_cpu_list(const std::vector<unsigned>& cpus) {
   return text;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

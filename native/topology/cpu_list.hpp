@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Ascending, without doubles. Blanks and line ends around it are ignored. Empty optional: not such a list,
 /// or a number above 65535.
@@ -16,4 +16,4 @@ std::optional<std::vector<unsigned>> parse_cpu_list(std::string_view text);
 /// The shortest such text.
 std::string print_cpu_list(const std::vector<unsigned>& ascending);
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

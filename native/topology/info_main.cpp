@@ -14,8 +14,8 @@
 namespace {
 
 using rubato::json_quoted;
-using rubato::runtime::AllowedCpu;
-using rubato::runtime::Topology;
+using rubato::native::AllowedCpu;
+using rubato::native::Topology;
 
 std::string json(const Topology& topology) {
   std::string text = "{\"workers\": " + std::to_string(topology.workers);
@@ -50,7 +50,7 @@ int main(int count, char** arguments) {
       return 2;
     }
   }
-  const Topology topology = rubato::runtime::derive_topology(rubato::runtime::current_affinity(), root);
+  const Topology topology = rubato::native::derive_topology(rubato::native::current_affinity(), root);
   if (is_json) {
     std::puts(json(topology).c_str());
   } else {

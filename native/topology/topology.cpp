@@ -17,7 +17,7 @@
 #include <hwloc.h>
 #endif
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,4 +218,4 @@ bool pin_this_thread(unsigned cpu) {
 
 #endif
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

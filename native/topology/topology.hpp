@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// A CPU this process may use. Core group: the CPUs that share its last-level cache, numbered from 0.
 struct AllowedCpu {
@@ -69,4 +69,4 @@ class AffinityScope {
   bool may_bind_ = false;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -4,7 +4,7 @@
 #ifdef RUBATO_HAS_ZLIB
 #include <zlib.h>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 bool has_gzip() { return true; }
 
@@ -24,16 +24,16 @@ std::string gzip(std::string_view text) {
   return packed;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 #else
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 bool has_gzip() { return false; }
 
 std::string gzip(std::string_view) { return {}; }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 #endif

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 bool has_gzip();
 /// Empty if there is none, or no memory for it.
 std::string gzip(std::string_view text);
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -15,7 +15,7 @@
 #include "native/trace/gzip.hpp"
 #include "rubato/errors.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 constexpr std::array<const char*, kTraceKinds> kNames = {"task", "idle", "parked", "aside"};
@@ -260,4 +260,4 @@ const std::string& TraceFile::name_of(const TraceSpan& span) {
   return it->second;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -21,7 +21,7 @@
 #include "base/short_name.hpp"
 #include "native/trace/trace_lane.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class TraceFile {
  public:
@@ -93,4 +93,4 @@ class TraceFile {
   ShortNames short_names_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -11,7 +11,7 @@
 #include "native/clock.hpp"
 #include "rubato/engine/native_task.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// A piece of a worker's time, in ticks. Left uninitialized until it is used: see TraceLane.
 struct TraceSpan {
@@ -104,4 +104,4 @@ class TraceScope {
   const TraceSpan::Kind kind_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

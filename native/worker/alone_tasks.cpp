@@ -6,7 +6,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 using Events = Shared::Events;
@@ -99,4 +99,4 @@ void AloneTasks::run_turn() {
   }
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

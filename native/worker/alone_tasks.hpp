@@ -8,7 +8,7 @@
 #include "native/policy.hpp"
 #include "native/pool/task_list.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Shared;
 class Worker;
@@ -41,4 +41,4 @@ class AloneTasks {
   std::optional<std::uint32_t> turn_;  // asked for and not had yet
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

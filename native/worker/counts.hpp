@@ -7,7 +7,7 @@
 
 #include "native/pool/atomics.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Counted by one worker, read by any thread.
 class Count {
@@ -37,4 +37,4 @@ struct Counts {
       turn_preempted, turn_switch_ticks, turns_run_next;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -11,7 +11,7 @@
 #include "native/policy.hpp"
 #include "native/topology/topology.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The binding of the calling thread.
 class CpuBinding {
@@ -73,4 +73,4 @@ class CpuBinding {
   std::uint64_t chosen_ = 0;  // when it was bound or let go, or has woken up since
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -5,7 +5,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// All that threads outside have created, the turns of actors among it. These push a message first and then
 /// its turn: with none in between, and no turn left, all mailboxes with messages are to be cleared, and those
@@ -110,4 +110,4 @@ void Worker::drop_shared() {
   is_dropping_ = false;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Duties {
  public:
@@ -24,4 +24,4 @@ class Duties {
   unsigned bits_ = kShare;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -25,7 +25,7 @@
 
 #include "native/fault.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The rules of a correct event count. Tests derive from it to build mutants, which they must catch.
 struct EventCountRules {
@@ -149,4 +149,4 @@ class EventCount {
   Number sleepers_{0};
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -12,7 +12,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 inline Primitive primitive_of(const Task* task) {
   return static_cast<Primitive>((task->handle & engine::handle::kPrimitiveMask) >>
@@ -124,4 +124,4 @@ inline void Worker::end_reading() {
   perturb();
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -12,7 +12,7 @@
 #include "native/worker/execute.hpp"
 #include "native/worker/turn_scheduling.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 /// False: others held the latch all the time, and the task is to be put back. `insist`, again and again, gets
@@ -221,4 +221,4 @@ void Worker::leave_group(Task* task) {
   while (!released.is_empty()) requeue(released.take());
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

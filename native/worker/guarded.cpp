@@ -10,7 +10,7 @@
 #include "native/worker/worker.hpp"
 #include "rubato/guarded_group.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// False: it did not run, and will ask again. A cancelled task ends here as one that has run.
 bool Worker::run_guarded(Task* task, bool may_move) {
@@ -36,7 +36,7 @@ void Worker::note_failure(const Task& task) noexcept {
   guard->add(error, address, *task.code->type, timestamp_if_any(task));
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native
 
 namespace rubato::inline v0::engine {
 

@@ -10,7 +10,7 @@
 #include "native/worker/worker.hpp"
 #include "rubato/engine/native_check.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 /// In traces, of 0 microseconds.
@@ -72,4 +72,4 @@ bool Worker::hand_over(engine::WorkerHeap& from) {
   return true;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -12,7 +12,7 @@
 #include "native/worker/turn_lag.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 Idling::Idling(Worker& worker) : worker_(worker), shared_(worker.shared) {
   using Kind = native::Lagging::Kind;
@@ -206,4 +206,4 @@ bool Idling::is_over() {
   return end != RunEnd::none;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

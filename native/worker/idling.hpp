@@ -9,7 +9,7 @@
 #include "native/pool/atomics.hpp"
 #include "native/worker/event_count.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Shared;
 class Worker;
@@ -44,4 +44,4 @@ class Idling {
   std::unique_ptr<IdleLag> lag_;  // null: off
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

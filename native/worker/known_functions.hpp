@@ -12,7 +12,7 @@
 
 #include "rubato/engine/native_task.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class KnownFunctions {
  public:
@@ -48,4 +48,4 @@ class KnownFunctions {
   std::size_t next_ = 0;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -8,7 +8,7 @@
 #include "base/function_names.hpp"
 #include "native/clock.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 void LongTasks::note(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took) {
   const std::lock_guard lock(mutex_);
@@ -39,4 +39,4 @@ std::vector<native::LongTask> LongTasks::list() {
   return list;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -11,7 +11,7 @@
 #include "rubato/engine/native_options.hpp"
 #include "rubato/engine/native_task.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class LongTasks {
  public:
@@ -29,4 +29,4 @@ class LongTasks {
   std::map<std::pair<const engine::TaskCode*, std::uint64_t>, Noted> by_code_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -9,7 +9,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 /// Quick look: the task neither waits for a group nor runs alone.
@@ -465,4 +465,4 @@ bool OrderedPart::share_phase() {
   return true;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -10,7 +10,7 @@
 #include "native/order/radix_heap.hpp"
 #include "native/pool/task_list.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Shared;
 class PrivateTasks;
@@ -120,4 +120,4 @@ class OrderedPart {
   std::vector<OrderedPart*> others_;  // scratch of begin_large()
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

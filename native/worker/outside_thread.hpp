@@ -10,7 +10,7 @@
 #include "native/pool/task_list.hpp"
 #include "rubato/engine/native.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct OutsideThread : engine::ThreadState {
   OutsideThread(TaskHeap& task_heap, CellHeap& cell_heap, Reached& reached)
@@ -33,4 +33,4 @@ inline void free_outside(engine::ThreadState& self, Task* task) {
   }
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "native/worker/own_tasks.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 void ListDeque::grow() {
   std::vector<Task*> larger(2 * lists_.size());
@@ -70,10 +70,10 @@ Chain OwnTasks::take_oldest(std::uint64_t count) {
     if (list == nullptr) lists_.drop_oldest();
     chain.append(task);
   }
-  chain.append(runtime::take(created_, count - chain.size));
-  chain.append(runtime::take(fair_, count - chain.size));
+  chain.append(native::take(created_, count - chain.size));
+  chain.append(native::take(fair_, count - chain.size));
   look_for_others();
   return chain;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

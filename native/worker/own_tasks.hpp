@@ -19,7 +19,7 @@
 #include "native/pool/task_list.hpp"
 #include "native/worker/ring.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// By the watch, see PrivateTasks::hand_over().
 template <class CopyLast>
@@ -98,8 +98,8 @@ class OwnTasks {
       if (list == nullptr) lists_.drop_oldest();
       chain.append(task);
     }
-    runtime::hand_over(created_, chain, most, copy_last);
-    runtime::hand_over(fair_, chain, most, copy_last);
+    native::hand_over(created_, chain, most, copy_last);
+    native::hand_over(fair_, chain, most, copy_last);
   }
   bool has_any_seen() const {
     return created_.first_seen() != nullptr || !lists_.is_empty() || fair_.first_seen() != nullptr;
@@ -120,4 +120,4 @@ class OwnTasks {
   unsigned takes_left_ = policy::kTakesBeforeOldest;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

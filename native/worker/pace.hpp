@@ -9,7 +9,7 @@
 #include "native/clock.hpp"
 #include "native/policy.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Pace {
  public:
@@ -69,4 +69,4 @@ class Pace {
   std::uint64_t begin_ = 0;  // of the batch
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

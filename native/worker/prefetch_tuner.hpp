@@ -8,7 +8,7 @@
 
 #include "native/policy.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class PrefetchTuner {
  public:
@@ -28,4 +28,4 @@ class PrefetchTuner {
   unsigned batches_ = 0;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -11,7 +11,7 @@
 #include "native/worker/own_tasks.hpp"
 #include "native/worker/rotation.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class PrivateTasks {
  public:
@@ -110,7 +110,7 @@ class PrivateTasks {
   /// a list, behind which the worker may be about to link: a copy, or null.
   template <class CopyLast>
   void hand_over(Chain& chain, std::uint64_t most, CopyLast copy_last) {
-    runtime::hand_over(high_, chain, most, copy_last);
+    native::hand_over(high_, chain, most, copy_last);
     const std::uint64_t others = chain.size;
     std::uint64_t copies = 0;
     own_.hand_over(chain, most, [&](TaskList& list) {
@@ -119,7 +119,7 @@ class PrivateTasks {
       return copy;
     });
     taken_ += chain.size - others - copies;
-    runtime::hand_over(low_, chain, most, copy_last);
+    native::hand_over(low_, chain, most, copy_last);
   }
   /// The same: whether there is anything that may run now.
   bool has_any_seen() const {
@@ -139,4 +139,4 @@ class PrivateTasks {
   std::uint64_t appended_ = 0, taken_ = 0;  // of own_, beyond `count_`; from it
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

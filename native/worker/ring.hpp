@@ -9,7 +9,7 @@
 
 #include "native/pool/task_list.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct TaskPool;
 
@@ -145,4 +145,4 @@ class Ring {
   std::array<Slot, kSlots> slots_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

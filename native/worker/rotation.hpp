@@ -11,7 +11,7 @@
 #include "native/pool/ready_set.hpp"
 #include "native/worker/ring.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Sources from which a worker takes its next tasks, in turn; a bit each.
 struct Source {
@@ -92,4 +92,4 @@ class Rotation {
   unsigned last_source_ = Source::kPrivate;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

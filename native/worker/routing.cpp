@@ -7,7 +7,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// A task created by the running task, or by the destructor of a removed resource: the latter has no place in
 /// the order.
@@ -112,4 +112,4 @@ void Worker::admit(Task* task) {
   alone.append(task);  // to be destroyed unrun like all others
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

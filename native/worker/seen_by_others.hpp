@@ -9,7 +9,7 @@
 #include "native/pool/ready_set.hpp"
 #include "native/pool/task_list.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct alignas(64) SeenByOthers {
   explicit SeenByOthers(unsigned pools) : ready(pools), pinned(1) {}
@@ -32,4 +32,4 @@ struct alignas(64) SeenByOthers {
   }
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

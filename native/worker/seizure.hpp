@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// The rules of a correct protocol. Tests derive from it to build mutants, which they must catch.
 struct SeizureRules {
@@ -96,4 +96,4 @@ struct SeizureAtomics {
   static bool prepare_barrier();
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -9,14 +9,15 @@
 #include "native/worker/worker.hpp"
 #include "rubato/resource.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 Shared::Shared(bool uses_malloc)
     : heap({.group_nodes = machine().group_nodes(), .uses_malloc = uses_malloc}) {}
 Shared::~Shared() = default;
 
 const Topology& Shared::machine() {
-  static const Topology& machine = *new const Topology(this_machine());  // for as long as the engine: never freed
+  static const Topology& machine =
+      *new const Topology(this_machine());  // for as long as the engine: never freed
   return machine;
 }
 
@@ -99,4 +100,4 @@ void Shared::retire_later(engine::ResourceHeader* header) {
   header->next_retired = std::exchange(retired_, header);
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -1,5 +1,5 @@
-// What the workers of the native engine share: the run, its order and memory, and who sleeps. The engine makes
-// it and the workers (native/engine.hpp), which see only this.
+// The state that the workers of the native engine share: the run, its order and memory, sleeping workers. The
+// engine (native/engine.hpp) makes it and the workers, which see only this.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@
 #include "native/worker/watch.hpp"
 #include "rubato/engine/native.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 struct Topology;
 class Worker;
@@ -76,8 +76,8 @@ class Shared {
   bool is_run_by_caller() const;
   /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.
   bool is_stranger() const;
-  /// Errors: TaskError if this is a child of fork(): what there is belongs to the parent, whose threads are not
-  /// here.
+  /// Errors: TaskError if this is a child of fork(): what there is belongs to the parent, whose threads are
+  /// not here.
   void refuse_copy(const char* what) const;
 
   // ---- Removed resources ----
@@ -140,4 +140,4 @@ Chain take_inbox(Shared& shared);
 /// When a run has ended, and nothing runs: asks without an answer, and stashed messages.
 void say_what_actors_wait_for(Shared& shared);
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

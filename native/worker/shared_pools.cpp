@@ -3,7 +3,7 @@
 
 #include "native/policy.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 void SharedPools::make(unsigned workers) {
   count_ = policy::kPoolsAWorker;
@@ -28,4 +28,4 @@ std::uint16_t SharedPools::give(std::uint64_t slot) {
   return given_[slot].compare_exchange_strong(given, next, std::memory_order_relaxed) ? next : given;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -10,7 +10,7 @@
 #include "native/pool/atomics.hpp"
 #include "rubato/engine/native_task.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): spreads locales over pools.
 constexpr std::uint64_t mix_locale(std::uint64_t x) {
@@ -48,4 +48,4 @@ class SharedPools {
   std::unique_ptr<TaskPool[]> pools_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -8,7 +8,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using Length = Worth::Length;
 
@@ -227,4 +227,4 @@ bool Sharing::steal() {
   return false;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

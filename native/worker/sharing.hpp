@@ -8,7 +8,7 @@
 #include "native/pool/task_list.hpp"
 #include "native/worker/worth.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Shared;
 class Worker;
@@ -63,4 +63,4 @@ class Sharing {
   std::uint64_t taken_at_return_ = ~std::uint64_t{0};
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

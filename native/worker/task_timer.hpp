@@ -6,7 +6,7 @@
 #include "native/policy.hpp"
 #include "native/trace/trace_lane.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class TaskTimer {
  public:
@@ -46,4 +46,4 @@ class TaskTimer {
   TraceSpan span_{};
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

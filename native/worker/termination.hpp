@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 /// Over all workers. `finished` is summed first, by loads that acquire what was released with it: what was
 /// finished had been created.
@@ -66,4 +66,4 @@ RunEnd end_of_run(Looks&& looks) {
   return is_finished ? RunEnd::finished : RunEnd::blocked;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

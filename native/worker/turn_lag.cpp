@@ -5,12 +5,12 @@
 #include <atomic>
 #include <new>
 
-#include "native/worker/turn_scheduling.hpp"
 #include "native/worker/shared.hpp"
+#include "native/worker/turn_scheduling.hpp"
 #include "native/worker/worker.hpp"
 #include "rubato/engine/actor_extras.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 /// The shortest of a few times: a look and a pause.
@@ -152,4 +152,4 @@ void TurnLag::count() const {
   counts.turn_switch_ticks.set(switch_.ticks());
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -15,7 +15,7 @@
 #include "native/memory/cells.hpp"
 #include "rubato/engine/native_task.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Worker;
 
@@ -57,4 +57,4 @@ class TurnLag {
   std::uint64_t switch_began_ = 0, after_ = 0;  // the switch that is timed, and after which task it is
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

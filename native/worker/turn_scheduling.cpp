@@ -10,7 +10,7 @@
 #include "native/worker/turn_lag.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 using engine::Task;
@@ -109,4 +109,4 @@ void schedule_behind(ThreadState& self, Cell& cell) {
   append(self, task);
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -12,7 +12,7 @@
 #include "native/memory/cells.hpp"
 #include "rubato/engine/native.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 inline Cell* cell_in(const engine::Task* task) { return reinterpret_cast<Cell*>(task->words[0]); }
 
@@ -30,4 +30,4 @@ inline bool is_turn(const engine::Task* task) {
   return task->code->run == engine::run_actor_turn || is_dear_turn(task);
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Turns {
  public:
@@ -24,4 +24,4 @@ class Turns {
   std::atomic<std::uint32_t> asked_{0}, on_{0};
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

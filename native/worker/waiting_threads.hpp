@@ -10,7 +10,7 @@
 
 #include "rubato/engine/actors.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class WaitingThreads {
  public:
@@ -102,4 +102,4 @@ class WaitsForRoom {
   bool is_resumed_ = false, is_interrupted_ = false;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -10,7 +10,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using Events = Shared::Events;
 
@@ -155,4 +155,4 @@ void Watch::say(unsigned seconds) {
       seconds, shared_.workers(), running.c_str());
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -16,7 +16,7 @@
 
 #include "rubato/engine/native_heap.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Shared;
 class Worker;
@@ -68,4 +68,4 @@ class Watch {
   bool has_said_ = false;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

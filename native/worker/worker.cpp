@@ -11,7 +11,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/turn_lag.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 using native::PrefetchMode;
 using native::Reclamation;
@@ -330,4 +330,4 @@ bool Worker::find_work() {
   return true;
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -34,7 +34,7 @@
 #include "native/worker/worker_pools.hpp"
 #include "rubato/engine/native.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Shared;
 class TurnLag;
@@ -205,4 +205,4 @@ class alignas(128) Worker : public engine::ThreadState {
   PrefetchTuner tuner_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -9,7 +9,7 @@
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 WorkerPools::WorkerPools(Worker& worker) : worker_(worker), shared_(worker.shared) {}
 
@@ -134,4 +134,4 @@ void WorkerPools::take_packed(TaskPool& pool) {
   }
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

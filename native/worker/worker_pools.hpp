@@ -7,7 +7,7 @@
 #include "native/pool/atomics.hpp"
 #include "native/pool/ready_set.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Shared;
 class Worker;
@@ -37,4 +37,4 @@ class WorkerPools {
   unsigned times_left_ = 0;  // refills that left ready pools to others, since tasks are long
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

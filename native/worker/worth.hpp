@@ -12,7 +12,7 @@
 #include "native/pool/perturbation.hpp"
 #include "native/worker/known_functions.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 
 class Worth {
  public:
@@ -65,4 +65,4 @@ class Worth {
   KnownFunctions functions_;
 };
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -19,7 +19,7 @@ namespace {
 
 void prepare([[maybe_unused]] std::uint64_t seed) {
 #if defined(RUBATO_PERTURBED)
-  runtime::perturb_by(seed);
+  native::perturb_by(seed);
 #endif
 }
 

@@ -7,7 +7,7 @@
 
 #include "native/fault.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 /// In the order of Fault.
@@ -64,4 +64,4 @@ const Fault chosen = from_environment();
 
 bool has_fault(Fault fault) { return fault == chosen; }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

@@ -10,7 +10,7 @@
 #include "base/rng.hpp"
 #include "native/pool/atomics.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 std::atomic<std::uint64_t> program{0};
@@ -66,4 +66,4 @@ void perturb_by(std::uint64_t seed) { program.store(seed, std::memory_order_rela
   if (random % (is_heavy ? 4 : 32) == 0) hold_up(random >> 5, is_heavy);
 }
 
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

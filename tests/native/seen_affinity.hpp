@@ -15,7 +15,7 @@ inline std::map<std::thread::id, std::set<std::vector<unsigned>>> seen;
 
 /// A task's function.
 inline void note_affinity() {
-  const std::vector<unsigned> affinity = rubato::runtime::current_affinity();
+  const std::vector<unsigned> affinity = rubato::native::current_affinity();
   const std::lock_guard lock(seen_mutex);
   seen[std::this_thread::get_id()].insert(affinity);
 }

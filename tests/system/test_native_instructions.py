@@ -30,7 +30,7 @@ ITERATIONS = (1, 3)
 TASKS_AN_ITERATION = 1 << 18  # kTasks of bench/native_tasks.cpp
 ATTEMPTS = 3  # what a worker does by the clock it does more often in as many tasks on a busy machine
 #: What is left out: on a busy machine the engine times its tasks one by one for a while, to find long ones.
-TIMING = re.compile(r"^ *([0-9,]+) .*runtime::(?:TaskTimer::begin|TaskTimer::end|Worker::end_timing|ticks_of|"
+TIMING = re.compile(r"^ *([0-9,]+) .*native::(?:TaskTimer::begin|TaskTimer::end|Worker::end_timing|ticks_of|"
                     r"worth_ticks)\(", re.MULTILINE)
 
 

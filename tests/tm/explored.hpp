@@ -9,8 +9,8 @@
 
 namespace rubato::tm {
 
-using runtime::test::ExploredAtomics;
-using runtime::test::Explorer;
+using native::test::ExploredAtomics;
+using native::test::Explorer;
 
 /// The policy of the explorer, with futexes: a sleeping thread can go on after a wake() of the word.
 struct Explored : ExploredAtomics {

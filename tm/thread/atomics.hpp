@@ -10,7 +10,7 @@
 
 namespace rubato::tm {
 
-struct Atomics : runtime::HeaderAtomics {
+struct Atomics : native::HeaderAtomics {
   /// How often a waiter looks at a word before it yields: about a microsecond (rule T35).
   static constexpr int kSpins = 20;
   /// The same if the other thread is known to run: the length of a transaction and a page fault.

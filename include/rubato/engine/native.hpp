@@ -70,7 +70,7 @@ class RunningTask {
 /// State that a thread needs to create tasks. Each worker has one; another thread gets one when it first
 /// creates.
 struct ThreadState {
-  ThreadState(runtime::TaskHeap& task_heap, unsigned group) : heap(task_heap, group) {}
+  ThreadState(native::TaskHeap& task_heap, unsigned group) : heap(task_heap, group) {}
 
   RunningTask running;
   TaskList tasks;      ///< a worker's private tasks of normal priority

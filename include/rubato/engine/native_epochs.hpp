@@ -9,7 +9,7 @@
 
 #include "rubato/engine/resource_header.hpp"
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 template <class Rules>
 class BasicEpochs;
 }
@@ -45,7 +45,7 @@ class alignas(64) EpochMember {
 
  private:
   template <class Rules>
-  friend class runtime::BasicEpochs;
+  friend class native::BasicEpochs;
 
   std::atomic<std::uint64_t> local_{kParked};
   // The objects that this member waits to free: [oldest, first_untagged) carry the epoch of their removal,

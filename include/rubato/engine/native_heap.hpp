@@ -18,7 +18,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 class TaskHeap;
 }
 
@@ -45,7 +45,7 @@ inline void unpoison([[maybe_unused]] const void* begin, [[maybe_unused]] std::s
 class WorkerHeap {
  public:
   /// `group`: the core group whose blocks this heap takes and returns, below heap.groups().
-  WorkerHeap(runtime::TaskHeap& heap, unsigned group);
+  WorkerHeap(native::TaskHeap& heap, unsigned group);
   /// Gives everything back. Blocks still in use stay valid while the TaskHeap lives.
   ~WorkerHeap();
   WorkerHeap(const WorkerHeap&) = delete;
@@ -87,7 +87,7 @@ class WorkerHeap {
   }
 
  private:
-  friend class runtime::TaskHeap;
+  friend class native::TaskHeap;
   static constexpr std::ptrdiff_t kAhead = 8;
   struct Stack {
     void** top;
@@ -107,7 +107,7 @@ class WorkerHeap {
   void give_back(unsigned size_class) noexcept;
 
   std::array<Stack, 2> stacks_;
-  runtime::TaskHeap* heap_;
+  native::TaskHeap* heap_;
   unsigned group_;
   std::unique_ptr<void*[]> slots_;
 };

@@ -28,7 +28,7 @@ TEST(Native_IdleTimeout, ComesAgainBehindARunThatDroppedItsCheck) {
       [&] {
         session = spawn<Session>(&idles);
         // The timer is a hold. Behind it the check is in the mailbox, which this worker does not look at yet.
-        while (runtime::the_engine().holds() != 0) std::this_thread::yield();
+        while (native::the_engine().holds() != 0) std::this_thread::yield();
         throw 1;
       },
       {});

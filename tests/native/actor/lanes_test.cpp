@@ -13,9 +13,9 @@
 
 namespace {
 
-using namespace rubato::runtime;
-using rubato::runtime::test::InterleavedAtomics;
-using rubato::runtime::test::Interleavings;
+using namespace rubato::native;
+using rubato::native::test::InterleavedAtomics;
+using rubato::native::test::Interleavings;
 
 struct Message {
   InterleavedAtomics::atomic<Message*> next{nullptr};

@@ -15,8 +15,8 @@ namespace {
 
 using rubato::engine::Muting;
 using rubato::engine::MutingRules;
-using rubato::runtime::test::InterleavedAtomics;
-using rubato::runtime::test::Interleavings;
+using rubato::native::test::InterleavedAtomics;
+using rubato::native::test::Interleavings;
 
 using Word = InterleavedAtomics::atomic<std::uint32_t>;
 constexpr auto kOrder = std::memory_order_seq_cst;

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 TEST(Reached, SeesACellOnlyWithinAScope) {
@@ -63,4 +63,4 @@ TEST(Reached, ClosingWaitsForWhoIsWithinAndKeepsOthersOut) {
 }
 
 }  // namespace
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

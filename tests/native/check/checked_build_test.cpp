@@ -148,7 +148,7 @@ TEST(CheckedBuild, ForgetsWhatIsGone) {
 
 TEST(Site, IsThePlaceOfTheCaller) {
   const int line = __LINE__ + 1;
-  const std::string site = rubato::runtime::site_of(rubato::runtime::call_stack());
+  const std::string site = rubato::native::site_of(rubato::native::call_stack());
   EXPECT_THAT(site, HasSubstr(at_line(line)));
 }
 

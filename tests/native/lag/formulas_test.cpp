@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace rubato::runtime::lag;
+using namespace rubato::native::lag;
 
 TEST(Lag_Formulas, TheSampleSizeOfTheoremTwo) {
   EXPECT_NEAR(normal_quantile(0.975), 1.95996, 1e-5);

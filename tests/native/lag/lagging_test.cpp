@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace rubato::runtime::lag;
+using namespace rubato::native::lag;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 

@@ -6,7 +6,7 @@
 
 namespace {
 
-using rubato::runtime::lag::TurnSwitch;
+using rubato::native::lag::TurnSwitch;
 
 /// How many giving-ups there are up to the next that is to be timed.
 unsigned until_due(TurnSwitch& cost) {

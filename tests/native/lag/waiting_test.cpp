@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace rubato::runtime::lag;
+using namespace rubato::native::lag;
 
 /// Ten ticks a microsecond; a pause takes one tick, or what a test says.
 struct Clock {

@@ -10,7 +10,7 @@
 
 #include "native/memory/epochs.hpp"
 
-namespace rubato::runtime::test {
+namespace rubato::inline v0::native::test {
 
 template <class Rules>
 class EpochModel {
@@ -162,4 +162,4 @@ class EpochModel {
   bool is_violated_ = false;
 };
 
-}  // namespace rubato::runtime::test
+}  // namespace rubato::inline v0::native::test

@@ -18,11 +18,11 @@
 namespace {
 
 using rubato::engine::kBirthWindow;
-using rubato::runtime::EpochMember;
-using rubato::runtime::EpochRules;
-using rubato::runtime::Epochs;
-using rubato::runtime::ResourceHeader;
-using rubato::runtime::test::EpochModel;
+using rubato::native::EpochMember;
+using rubato::native::EpochRules;
+using rubato::native::Epochs;
+using rubato::native::ResourceHeader;
+using rubato::native::test::EpochModel;
 
 struct FreesEarly : EpochRules {
   static constexpr bool kWaitsForEarlierEpochOnly = false;

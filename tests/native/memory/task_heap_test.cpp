@@ -17,10 +17,10 @@
 
 namespace {
 
-using rubato::runtime::Batch;
-using rubato::runtime::BatchBag;
-using rubato::runtime::TaskHeap;
-using rubato::runtime::WorkerHeap;
+using rubato::native::Batch;
+using rubato::native::BatchBag;
+using rubato::native::TaskHeap;
+using rubato::native::WorkerHeap;
 
 std::uintptr_t number(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
 
@@ -102,7 +102,7 @@ TEST(TaskHeap, KeepsNodesApart) {
 
 // A made-up machine: CPUs 0 and 1 share a cache, 2 and 3 another, 4 and 5 are on a second NUMA node.
 TEST(TaskHeap, FollowsTheCoreGroupsOfAMachine) {
-  rubato::runtime::Topology machine;
+  rubato::native::Topology machine;
   machine.groups = 3;
   machine.allowed = {{0, 0, 0}, {1, 0, 0}, {2, 1, 0}, {3, 1, 0}, {4, 2, 1}, {5, 2, 1}};
   TaskHeap heap({.group_nodes = machine.group_nodes()});

@@ -17,10 +17,10 @@ namespace {
 
 using namespace rubato;
 using engine::Task;
-using runtime::PackedChunks;
-using runtime::PackedMemory;
-using runtime::PackedTasks;
-using runtime::PackedTimestamp;
+using native::PackedChunks;
+using native::PackedMemory;
+using native::PackedTasks;
+using native::PackedTimestamp;
 
 constexpr std::uint64_t kHandle =
     engine::handle::kTimestamped | std::uint64_t{static_cast<std::uint8_t>(Priority::normal)}
@@ -57,7 +57,7 @@ void expect_fifo(Make make_one) {
     const bool grows = i < 20'000 || (i < 40'000 && random() % 2 == 0);
     if (grows) {
       const std::unique_ptr<Task> task = make_one(static_cast<int>(random() % 1000), random());
-      ASSERT_TRUE(runtime::is_packable(task.get()));
+      ASSERT_TRUE(native::is_packable(task.get()));
       ASSERT_TRUE(list.push(task.get(), 77, chunks));
       expected.push_back({task->handle, {}});
       std::copy(std::begin(task->words), std::end(task->words), expected.back().words);
@@ -102,7 +102,7 @@ TEST(PackedTasks, GiveBackWhatWasPutIn) {
 TEST(PackedTasks, OfTwoKindsShareChunks) {
   PackedMemory memory;
   PackedChunks chunks(memory);
-  const runtime::PackedChunk* const before = chunks.take();
+  const native::PackedChunk* const before = chunks.take();
   PackedTasks list;
   const std::unique_ptr<Task> one = make(1, 5, with_pointer, 1, 2, 3);
   const std::unique_ptr<Task> other = make(engine::handle::kLocale, 5, with_pointer, 1, 2, 3);
@@ -114,23 +114,23 @@ TEST(PackedTasks, OfTwoKindsShareChunks) {
 
 TEST(PackedTasks, ComeFromMemoryThatIsUsedAgain) {
   PackedMemory memory;
-  const runtime::PackedChunk* next = nullptr;
+  const native::PackedChunk* next = nullptr;
   {
     PackedChunks chunks(memory), others(memory);
-    const runtime::PackedChunk* const chunk = chunks.take();
+    const native::PackedChunk* const chunk = chunks.take();
     const auto distance =
         reinterpret_cast<std::uintptr_t>(chunk) ^ reinterpret_cast<std::uintptr_t>(others.take());
     EXPECT_GE(distance, std::uintptr_t{2} << 20) << "two workers in one huge page";
     next = chunk + 1;
   }
   PackedChunks later(memory);
-  std::set<const runtime::PackedChunk*> taken;
+  std::set<const native::PackedChunk*> taken;
   for (int i = 0; i < 254; ++i) taken.insert(later.take());
   EXPECT_TRUE(taken.contains(next)) << "the rest of a slab is lost";
 }
 
 TEST(PackedTasks, AreNotThoseThatNeedMoreThanTheirWords) {
-  const auto is_packable = [](const std::unique_ptr<Task>& task) { return runtime::is_packable(task.get()); };
+  const auto is_packable = [](const std::unique_ptr<Task>& task) { return native::is_packable(task.get()); };
   const std::unique_ptr<Task> task = make(1, 2, with_pointer, 1, 2, 3);
   EXPECT_TRUE(is_packable(task));
   task->handle |= engine::handle::kSpec;

@@ -13,8 +13,8 @@
 namespace {
 
 using rubato::engine::Task;
-using rubato::runtime::Chain;
-using rubato::runtime::RadixHeap;
+using rubato::native::Chain;
+using rubato::native::RadixHeap;
 
 std::unique_ptr<Task> task_at(std::uint64_t at, std::uint64_t number) {
   auto task = std::make_unique<Task>();

@@ -30,7 +30,7 @@ struct Node {
 };
 
 struct Draining {
-  rubato::runtime::Pool<HookedAtomics, Node> pool;
+  rubato::native::Pool<HookedAtomics, Node> pool;
   Node nodes[4];
   std::vector<int> seen;
 

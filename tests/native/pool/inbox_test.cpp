@@ -14,7 +14,7 @@
 
 namespace {
 
-using namespace rubato::runtime;
+using namespace rubato::native;
 using test::ExploredAtomics;
 using test::Explorer;
 

@@ -17,7 +17,7 @@
 
 #include "tests/native/context.hpp"
 
-namespace rubato::runtime::test {
+namespace rubato::inline v0::native::test {
 
 /// A state is what all atomic variables hold and what each thread has read so far: threads are deterministic,
 /// so that their own variables follow from that. A state reached again is not followed again. Plain variables
@@ -274,4 +274,4 @@ struct InterleavedAtomics {
   }
 };
 
-}  // namespace rubato::runtime::test
+}  // namespace rubato::inline v0::native::test

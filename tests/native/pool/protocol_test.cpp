@@ -15,9 +15,9 @@
 
 namespace {
 
-using namespace rubato::runtime;
-using rubato::runtime::test::InterleavedAtomics;
-using rubato::runtime::test::Interleavings;
+using namespace rubato::native;
+using rubato::native::test::InterleavedAtomics;
+using rubato::native::test::Interleavings;
 
 template <class T>
 using Explored = InterleavedAtomics::atomic<T>;
@@ -36,14 +36,14 @@ struct WorkerRules {
   /// gives the pool up as without that.
   static constexpr bool kLags = false;
   static constexpr bool kFinishesAfterLag = true;
-  using PoolRules = rubato::runtime::PoolRules;
+  using PoolRules = rubato::native::PoolRules;
   /// A notify() that need not wake a worker leaves none asleep: explored by itself, in the section Requests,
   /// since there are too many states for both.
-  struct EventCountRules : rubato::runtime::EventCountRules {
+  struct EventCountRules : rubato::native::EventCountRules {
     static constexpr bool kCountsSleepers = false;
   };
   /// The same for the count, of termination_test.cpp: here the sums are read in one step.
-  struct RunEndRules : rubato::runtime::RunEndRules {
+  struct RunEndRules : rubato::native::RunEndRules {
     static constexpr bool kCountsIdleEnds = false;
   };
 };
@@ -281,13 +281,13 @@ bool is_request_lost() {
 }
 
 TEST(Protocol, ARequestReachesAWorkerThatIsAboutToSleep) {
-  EXPECT_FALSE(is_request_lost<rubato::runtime::EventCountRules>());
-  EXPECT_FALSE((is_request_lost<rubato::runtime::EventCountRules, true>()));
+  EXPECT_FALSE(is_request_lost<rubato::native::EventCountRules>());
+  EXPECT_FALSE((is_request_lost<rubato::native::EventCountRules, true>()));
 }
 
 // ---- Mutants ----
 
-struct WakesTheLastOnly : rubato::runtime::EventCountRules {
+struct WakesTheLastOnly : rubato::native::EventCountRules {
   static constexpr bool kWakesAnyIfTheLastIsAwake = false;
 };
 TEST(ProtocolMutants, WakingNobodyIfTheLastIsAwakeLetsAnotherOneSleep) {
@@ -295,7 +295,7 @@ TEST(ProtocolMutants, WakingNobodyIfTheLastIsAwakeLetsAnotherOneSleep) {
 }
 
 // Rule A33.
-struct CountedLate : rubato::runtime::EventCountRules {
+struct CountedLate : rubato::native::EventCountRules {
   static constexpr bool kCountsBeforeSleep = false;
 };
 TEST(ProtocolMutants, ASleeperThatIsNotCountedBeforeItSleepsIsNotWoken) {
@@ -303,7 +303,7 @@ TEST(ProtocolMutants, ASleeperThatIsNotCountedBeforeItSleepsIsNotWoken) {
   EXPECT_TRUE((is_request_lost<CountedLate, true>()));
 }
 
-struct SleepersBeforeEpoch : rubato::runtime::EventCountRules {
+struct SleepersBeforeEpoch : rubato::native::EventCountRules {
   static constexpr bool kLooksForSleepersAfterEpoch = false;
 };
 TEST(ProtocolMutants, LookingForSleepersBeforeTheEpochChangesMissesWhoIsAboutToSleep) {
@@ -311,7 +311,7 @@ TEST(ProtocolMutants, LookingForSleepersBeforeTheEpochChangesMissesWhoIsAboutToS
   EXPECT_TRUE((is_request_lost<SleepersBeforeEpoch, true>()));
 }
 
-struct LooksBeforeTicket : rubato::runtime::EventCountRules {
+struct LooksBeforeTicket : rubato::native::EventCountRules {
   static constexpr bool kLooksAfterTicket = false;
 };
 TEST(ProtocolMutants, LookingAtRequestsBeforeTakingTheTicketLosesOne) {
@@ -342,7 +342,7 @@ TEST(ProtocolMutants, PushingWithoutNotifyingLetsWorkersSleep) {
 }
 
 struct HalfLinkedIsEmpty : WorkerRules {
-  struct PoolRules : rubato::runtime::PoolRules {
+  struct PoolRules : rubato::native::PoolRules {
     static constexpr bool kHalfLinkedIsNotEmpty = false;
   };
 };
@@ -358,7 +358,7 @@ TEST(ProtocolMutants, GivingUpAfterALagWithoutFinishingLosesWhatComesLater) {
 }
 
 struct LetsLastGo : WorkerRules {
-  struct PoolRules : rubato::runtime::PoolRules {
+  struct PoolRules : rubato::native::PoolRules {
     static constexpr bool kKeepsLastUntilFinish = false;
   };
 };

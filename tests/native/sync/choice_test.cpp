@@ -9,8 +9,8 @@
 namespace {
 
 using namespace rubato;
-using runtime::ChoiceTable;
-using runtime::Primitive;
+using native::ChoiceTable;
+using native::Primitive;
 
 constexpr ChoiceTable kTable;
 
@@ -31,7 +31,7 @@ TEST(Choice, SchedulesWritersOfInnerTreeNodesAndLatchesThoseOfLeaves) {
 
 TEST(Choice, ListsEachCombinationOnce) {
   std::set<int> combinations;
-  for (const auto& row : runtime::kChoices) {
+  for (const auto& row : native::kChoices) {
     combinations.insert(static_cast<int>(row.isolation) * 16 + static_cast<int>(row.ratio) * 4 +
                         static_cast<int>(row.frequency));
   }

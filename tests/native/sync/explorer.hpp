@@ -14,7 +14,7 @@
 
 #include "tests/native/context.hpp"
 
-namespace rubato::runtime::test {
+namespace rubato::inline v0::native::test {
 
 /// Exploration of all schedules, depth first. `make` builds fresh state and returns the bodies, `check` runs
 /// after each schedule; either may record failures of its own.
@@ -194,4 +194,4 @@ struct ExploredAtomics {
   static void fence(std::memory_order) {}
 };
 
-}  // namespace rubato::runtime::test
+}  // namespace rubato::inline v0::native::test

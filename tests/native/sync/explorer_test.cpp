@@ -15,8 +15,8 @@
 
 namespace {
 
-using rubato::runtime::test::ExploredAtomics;
-using rubato::runtime::test::Explorer;
+using rubato::native::test::ExploredAtomics;
+using rubato::native::test::Explorer;
 using Word = ExploredAtomics::atomic<int>;
 
 /// Two bodies that append a letter three times each: 6! / (3! 3!) orders of the letters.

@@ -16,7 +16,7 @@
 namespace {
 
 using namespace rubato;
-using runtime::Primitive;
+using native::Primitive;
 using enum Synchronization;
 
 void use(unsigned workers, Synchronization for_all = automatic) {
@@ -111,7 +111,7 @@ TEST_P(Request, KeepsTheIsolation) {
 
 TEST_P(Request, IsWhatTasksCarryWhateverIsChosenForAll) {
   const auto [isolation, asked, workers] = GetParam();
-  const Primitive expected = runtime::respecting(isolation, runtime::requested(asked));
+  const Primitive expected = native::respecting(isolation, native::requested(asked));
   for (const Synchronization for_all : {automatic, none, latch, optimistic_latch}) {
     use(workers, for_all);
     const auto pair =

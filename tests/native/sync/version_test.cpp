@@ -17,10 +17,10 @@
 
 namespace {
 
-using namespace rubato::runtime;
-using rubato::runtime::StdAtomics;
-using rubato::runtime::test::ExploredAtomics;
-using rubato::runtime::test::Explorer;
+using namespace rubato::native;
+using rubato::native::StdAtomics;
+using rubato::native::test::ExploredAtomics;
+using rubato::native::test::Explorer;
 
 struct WithFences : VersionRules {
   static constexpr bool kUsesFences = true;

@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using rubato::TemporaryFolder;
-using rubato::runtime::derive_topology;
-using rubato::runtime::parse_cpu_list;
-using rubato::runtime::print_cpu_list;
-using rubato::runtime::Topology;
+using rubato::native::derive_topology;
+using rubato::native::parse_cpu_list;
+using rubato::native::print_cpu_list;
+using rubato::native::Topology;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -222,23 +222,23 @@ TEST(Topology, GroupsCpusByOutermostCacheAndNode) {
 }
 
 TEST(Topology, OfThisMachineFitsItsAffinity) {
-  const Topology topology = rubato::runtime::this_machine();
+  const Topology topology = rubato::native::this_machine();
   EXPECT_GE(topology.workers, 1u);
-  EXPECT_LE(topology.workers, rubato::runtime::current_affinity().size());
+  EXPECT_LE(topology.workers, rubato::native::current_affinity().size());
 }
 
 TEST(Topology, PinsAThreadAndLetsItGo) {
-  const unsigned cpu = rubato::runtime::current_affinity().back();
+  const unsigned cpu = rubato::native::current_affinity().back();
   bool is_pinned = false;
   std::vector<unsigned> pinned, after;
-  const Topology topology = rubato::runtime::this_machine();
+  const Topology topology = rubato::native::this_machine();
   std::vector<unsigned> allowed;
   for (const auto& a : topology.allowed) allowed.push_back(a.cpu);
   std::thread thread([&] {
-    is_pinned = rubato::runtime::pin_this_thread(cpu);
-    pinned = rubato::runtime::current_affinity();
-    rubato::runtime::unpin_this_thread(topology.allowed);
-    after = rubato::runtime::current_affinity();
+    is_pinned = rubato::native::pin_this_thread(cpu);
+    pinned = rubato::native::current_affinity();
+    rubato::native::unpin_this_thread(topology.allowed);
+    after = rubato::native::current_affinity();
   });
   thread.join();
   EXPECT_TRUE(is_pinned);
@@ -247,32 +247,32 @@ TEST(Topology, PinsAThreadAndLetsItGo) {
 }
 
 TEST(Topology, GivesAThreadItsAffinityBack) {
-  const Topology topology = rubato::runtime::this_machine();
+  const Topology topology = rubato::native::this_machine();
   const unsigned cpu = topology.allowed.back().cpu;
   std::vector<unsigned> before, inside, after;
   std::thread([&] {
-    before = rubato::runtime::current_affinity();
+    before = rubato::native::current_affinity();
     {
-      const rubato::runtime::AffinityScope scope(topology.allowed);
-      if (scope.may_bind()) rubato::runtime::pin_this_thread(cpu);
-      inside = rubato::runtime::current_affinity();
+      const rubato::native::AffinityScope scope(topology.allowed);
+      if (scope.may_bind()) rubato::native::pin_this_thread(cpu);
+      inside = rubato::native::current_affinity();
     }
-    after = rubato::runtime::current_affinity();
+    after = rubato::native::current_affinity();
   }).join();
   EXPECT_THAT(inside, ElementsAre(cpu));
   EXPECT_EQ(after, before);
 }
 
 TEST(Topology, LeavesAThreadAloneThatIsBoundAlready) {
-  const Topology topology = rubato::runtime::this_machine();
+  const Topology topology = rubato::native::this_machine();
   if (topology.allowed.size() < 2) GTEST_SKIP() << "one CPU: nothing to tell apart";
   const unsigned own = topology.allowed.back().cpu;
   bool may_bind = true;
   std::vector<unsigned> after;
   std::thread([&] {
-    rubato::runtime::pin_this_thread(own);
-    may_bind = rubato::runtime::AffinityScope(topology.allowed).may_bind();
-    after = rubato::runtime::current_affinity();
+    rubato::native::pin_this_thread(own);
+    may_bind = rubato::native::AffinityScope(topology.allowed).may_bind();
+    after = rubato::native::current_affinity();
   }).join();
   EXPECT_FALSE(may_bind);
   EXPECT_THAT(after, ElementsAre(own));

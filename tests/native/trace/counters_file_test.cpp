@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace rubato::runtime {
+namespace rubato::inline v0::native {
 namespace {
 
 TEST(CountersFile, DescribesEveryCounterOnce) {
@@ -71,4 +71,4 @@ TEST(CountersFile, CountsActorsWhereThereAreAny) {
 }
 
 }  // namespace
-}  // namespace rubato::runtime
+}  // namespace rubato::inline v0::native

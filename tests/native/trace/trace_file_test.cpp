@@ -199,7 +199,7 @@ json unpacked(const fs::path& file) {
 }
 
 TEST_P(Trace, IsCompressedIfItsNameSaysSo) {
-  if (!runtime::has_gzip()) GTEST_SKIP() << "built without zlib";
+  if (!native::has_gzip()) GTEST_SKIP() << "built without zlib";
   begin(GetParam(), 1u << 18, "trace.json.gz");
   for (unsigned runs = 1; runs <= 3; ++runs) {
     for (int i = 0; i < 2000; ++i) create<nonspec>([] {}, {});

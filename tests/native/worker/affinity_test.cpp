@@ -18,14 +18,14 @@ namespace {
 using namespace rubato;
 
 TEST(Affinity, OfTheCallerIsNotThatOfOtherWorkers) {
-  const std::vector<unsigned> all = runtime::current_affinity();
+  const std::vector<unsigned> all = native::current_affinity();
   if (all.size() < 2) GTEST_SKIP() << "one CPU only";
   const std::uint32_t workers = static_cast<std::uint32_t>(all.size()) + 1;  // no CPU each
   seen.clear();
   use_workers(workers);
   const std::vector<unsigned> bound{all.back()};
   std::jthread([&] {
-    ASSERT_TRUE(runtime::pin_this_thread(bound.front()));
+    ASSERT_TRUE(native::pin_this_thread(bound.front()));
     for (std::uint32_t w = 0; w < workers; ++w) create<nonspec>(note_affinity, {.core = w});
     run();
     EXPECT_THAT(seen[std::this_thread::get_id()], ::testing::ElementsAre(bound)) << "is left alone";

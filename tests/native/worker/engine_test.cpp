@@ -379,9 +379,9 @@ TEST_P(Native, RunsAllThatATaskAsksForOnCommit) {
 // ---- Pinning (R3) ----
 
 TEST(Pinning, GivesEachWorkerACpuWhileTheyWorkAlsoTheCallerOfRun) {
-  const runtime::Topology topology = runtime::this_machine();
+  const native::Topology topology = native::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
-  const std::vector<unsigned> before = runtime::current_affinity();
+  const std::vector<unsigned> before = native::current_affinity();
   for (const bool fails : {false, true}) {
     native::configure({});  // the first run is pinned; later ones if they follow a long one
     seen.clear();
@@ -401,12 +401,12 @@ TEST(Pinning, GivesEachWorkerACpuWhileTheyWorkAlsoTheCallerOfRun) {
       const std::vector<unsigned> first{topology.allowed.front().cpu};
       EXPECT_EQ(*seen[std::this_thread::get_id()].begin(), first);
     }
-    EXPECT_EQ(runtime::current_affinity(), before);
+    EXPECT_EQ(native::current_affinity(), before);
   }
 }
 
 TEST(Pinning, IsLeftOutWhereTheOptionsSaySo) {
-  const runtime::Topology topology = runtime::this_machine();
+  const native::Topology topology = native::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
   native::Options options;
   options.bind = false;
@@ -416,12 +416,12 @@ TEST(Pinning, IsLeftOutWhereTheOptionsSaySo) {
   run();
   ASSERT_EQ(seen.size(), native::workers());
   for (const auto& [thread, affinities] : seen)
-    EXPECT_EQ(*affinities.begin(), runtime::current_affinity()) << "as many CPUs as the caller has";
+    EXPECT_EQ(*affinities.begin(), native::current_affinity()) << "as many CPUs as the caller has";
   native::configure({});
 }
 
 TEST(Pinning, OfTheCallerIsLeftOutWhereRunsAreShort) {
-  const runtime::Topology topology = runtime::this_machine();
+  const native::Topology topology = native::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
   native::configure({});
   const auto affinity_in_run = [] {
@@ -430,7 +430,7 @@ TEST(Pinning, OfTheCallerIsLeftOutWhereRunsAreShort) {
     run();
     return *seen[std::this_thread::get_id()].begin();
   };
-  const std::vector<unsigned> free = runtime::current_affinity();
+  const std::vector<unsigned> free = native::current_affinity();
   EXPECT_NE(affinity_in_run(), free);
   unsigned left_out = 0;
   for (int i = 0; i < 100; ++i) left_out += affinity_in_run() == free ? 1 : 0;
@@ -447,7 +447,7 @@ std::atomic<bool> chains_end{false};
 
 /// A task after the other, each run by worker `chain`, or all by any.
 void run_chain(std::uint32_t chain) {
-  cpus_of_chain[chain] = runtime::current_affinity().size();
+  cpus_of_chain[chain] = native::current_affinity().size();
   if (chains_end) return;
   if (chain == kAlone) {
     create<nonspec>(run_chain, {}, chain);
@@ -458,13 +458,13 @@ void run_chain(std::uint32_t chain) {
 
 /// A worker that starts to work, or has gone to sleep, is noticed after a while.
 void run_until_it_may_use(std::size_t cpus, std::uint64_t tasks, std::size_t* affinity) {
-  *affinity = runtime::current_affinity().size();
+  *affinity = native::current_affinity().size();
   if (*affinity == cpus || tasks == 0) return;
   create<nonspec>(run_until_it_may_use, {.at = timestamp() + 1, .on = 1}, cpus, tasks - 1, affinity);
 }
 
 TEST(Pinning, LeavesAWorkerAloneWhileTheOthersSleep) {
-  const runtime::Topology topology = runtime::this_machine();
+  const native::Topology topology = native::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
   native::configure({});
   std::size_t affinity = 0;
@@ -477,7 +477,7 @@ TEST(Pinning, LeavesAWorkerAloneWhileTheOthersSleep) {
 }
 
 TEST(Pinning, IsGivenUpWhileAllWaitForAnotherThreadUntilTwoWorkersAreBusyAgain) {
-  const runtime::Topology topology = runtime::this_machine();
+  const native::Topology topology = native::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
   native::configure({});
   bool was_given_up = false;
@@ -516,7 +516,7 @@ TEST(Pinning, IsGivenUpWhileAllWaitForAnotherThreadUntilTwoWorkersAreBusyAgain) 
 }
 
 TEST(Pinning, IsLeftOutWithFewerOrMoreWorkersThanCpus) {
-  const std::size_t cpus = runtime::current_affinity().size();
+  const std::size_t cpus = native::current_affinity().size();
   use_workers(static_cast<unsigned>(cpus) + 1);
   seen.clear();
   for (int i = 0; i < 100; ++i) create<nonspec>(note_affinity, {});
@@ -529,7 +529,7 @@ TEST(Pinning, IsLeftOutWithFewerOrMoreWorkersThanCpus) {
 // ---- Task memory (R8) ----
 
 TEST(TaskMemory, HasTheCoreGroupsOfTheMachine) {
-  EXPECT_EQ(runtime::the_engine().heap.groups(), runtime::this_machine().groups);
+  EXPECT_EQ(native::the_engine().heap.groups(), native::this_machine().groups);
 }
 
 // ---- Options ----

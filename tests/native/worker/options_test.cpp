@@ -14,7 +14,7 @@ namespace {
 std::string said(const char* entry) {
   const char* const environment[] = {"HOME=/", "RUBATO_WORKERS=2", entry, "RUBATO_TRACE=x", nullptr};
   try {
-    rubato::runtime::check_names(environment);
+    rubato::native::check_names(environment);
   } catch (const rubato::TaskError& error) {
     return error.what();
   }

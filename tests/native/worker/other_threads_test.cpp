@@ -47,7 +47,7 @@ TEST(OtherThreads, MayCloseAHoldAtOnce) {
   };
   std::vector<OnItsLine> holds(kRounds);
   at_once([&](unsigned round) { holds[round].hold.close(); });
-  EXPECT_EQ(runtime::the_engine().holds(), 0u);
+  EXPECT_EQ(native::the_engine().holds(), 0u);
 }
 
 struct Question {
@@ -119,8 +119,8 @@ void create_late(std::uint64_t at) {
   task->handle = engine::handle_of<TaskType::nonspec>(self, {.at = at}, false);
   engine::fill_task(task, [] { has_run_late = true; });
   task->words[engine::kInlineWords - 1] = at;
-  runtime::Engine& engine = runtime::the_engine();
-  if (engine.inbox.push(task, task)) engine.inbox_ready.add(0, runtime::kNormalRank);
+  native::Engine& engine = native::the_engine();
+  if (engine.inbox.push(task, task)) engine.inbox_ready.add(0, native::kNormalRank);
   engine.events.notify_all();
 }
 
@@ -175,7 +175,7 @@ TEST(Counters, MayBeReadWhileThePrefetchDistanceAdapts) {
 
 /// On x86 only ThreadSanitizer can tell: a count shows what was before it.
 TEST(Counts, ShowWhatWasDoneBeforeTheyWereIncreased) {
-  runtime::Count created, finished;
+  native::Count created, finished;
   std::uint64_t plain = 0;
   std::thread counting([&] {
     plain = 17;

@@ -9,10 +9,10 @@
 
 namespace {
 
-using rubato::runtime::Pace;
-using rubato::runtime::PrefetchTuner;
-using rubato::runtime::ticks_of;
-namespace policy = rubato::runtime::policy;
+using rubato::native::Pace;
+using rubato::native::PrefetchTuner;
+using rubato::native::ticks_of;
+namespace policy = rubato::native::policy;
 
 /// Tasks until a batch is over.
 unsigned tasks_of_batch(Pace& pace) {

@@ -23,8 +23,8 @@ void go_on_at(std::uint64_t locale, int left) {
   if (left != 0) create<nonspec>(go_on_at, {.on = locale}, locale, left - 1);
 }
 
-runtime::TaskPool& pool_of(std::uint64_t locale) {
-  return runtime::the_engine().pools.of(engine::locale_bits(locale));
+native::TaskPool& pool_of(std::uint64_t locale) {
+  return native::the_engine().pools.of(engine::locale_bits(locale));
 }
 
 class Pools : public ::testing::TestWithParam<unsigned> {};

@@ -16,7 +16,7 @@ namespace {
 using rubato::Priority;
 using rubato::engine::Task;
 using rubato::engine::TaskList;
-using namespace rubato::runtime;
+using namespace rubato::native;
 namespace handle = rubato::engine::handle;
 
 class PrivateTasksTest : public testing::Test {

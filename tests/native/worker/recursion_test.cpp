@@ -22,7 +22,7 @@ class Recursion : public ::testing::TestWithParam<unsigned> {
 };
 INSTANTIATE_TEST_SUITE_P(Workers, Recursion, ::testing::Values(1u, 2u, 8u));
 
-constexpr std::uint64_t mix(std::uint64_t x) { return runtime::mix_locale(x + 0x9e3779b97f4a7c15u); }
+constexpr std::uint64_t mix(std::uint64_t x) { return native::mix_locale(x + 0x9e3779b97f4a7c15u); }
 
 std::atomic<std::uint64_t> nodes{0};
 void node(unsigned depth) {
@@ -33,12 +33,12 @@ void node(unsigned depth) {
 /// Breadth first a million tasks of 64 bytes would wait, which the first two runs show not to be so.
 TEST_P(Recursion, NeedsMemoryForItsDepthOnly) {
   constexpr unsigned kDepth = 20;
-  const std::size_t before = runtime::the_engine().heap.bytes();
+  const std::size_t before = native::the_engine().heap.bytes();
   nodes = 0;
   create<nonspec>(node, {}, kDepth);
   run();
   EXPECT_EQ(nodes, (std::uint64_t{2} << kDepth) - 1);
-  EXPECT_LE(runtime::the_engine().heap.bytes() - before, std::size_t{8} << 20);
+  EXPECT_LE(native::the_engine().heap.bytes() - before, std::size_t{8} << 20);
 }
 
 /// The same where each call waits for two others.
@@ -67,7 +67,7 @@ void call(std::uint64_t key, std::uint64_t depth, std::uint64_t* result, TaskGro
 }
 
 TEST_P(Recursion, JoinsGiveWhatCallsGive) {
-  const std::size_t before = runtime::the_engine().heap.bytes();
+  const std::size_t before = native::the_engine().heap.bytes();
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::uint64_t result = 0;
     TaskGroup whole;
@@ -76,7 +76,7 @@ TEST_P(Recursion, JoinsGiveWhatCallsGive) {
     EXPECT_EQ(result, called(mix(seed), seed)) << "seed " << seed;
     EXPECT_TRUE(whole.is_complete());
   }
-  EXPECT_LE(runtime::the_engine().heap.bytes() - before, std::size_t{16} << 20);
+  EXPECT_LE(native::the_engine().heap.bytes() - before, std::size_t{16} << 20);
 }
 
 TEST_P(Recursion, ManyTasksMayWaitForOneGroup) {

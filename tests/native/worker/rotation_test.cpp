@@ -12,12 +12,12 @@
 
 namespace {
 
-using rubato::runtime::Ring;
-using rubato::runtime::Rotation;
-using rubato::runtime::Slot;
-using rubato::runtime::Source;
-using rubato::runtime::Waiting;
-namespace policy = rubato::runtime::policy;
+using rubato::native::Ring;
+using rubato::native::Rotation;
+using rubato::native::Slot;
+using rubato::native::Source;
+using rubato::native::Waiting;
+namespace policy = rubato::native::policy;
 
 constexpr unsigned kHigh = 0, kNormal = 1, kLow = 2;
 

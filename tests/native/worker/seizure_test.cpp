@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace rubato::runtime;
+using namespace rubato::native;
 using rubato::engine::ListOf;
 using test::ExploredAtomics;
 using test::Explorer;

@@ -92,14 +92,14 @@ TEST(SharingOfTwo, GivesEvenAFewShortTasksToWhoIsIdleForLong) {
   use_workers(2);
   create<nonspec>([] {}, {});
   run();  // both workers are there
-  if (!runtime::the_engine().has_cpus()) GTEST_SKIP() << "who is idle leaves its CPU to the other";
+  if (!native::the_engine().has_cpus()) GTEST_SKIP() << "who is idle leaves its CPU to the other";
   // A run takes 20 ms: other programs may have the second worker's CPU for as long.
   std::uint64_t most = 0;
   for (int attempt = 0; attempt < 20 && most <= 10'000; ++attempt) {
-    const std::uint64_t before = runtime::the_engine().worker(1).counts.finished.get();
+    const std::uint64_t before = native::the_engine().worker(1).counts.finished.get();
     for (int chain = 0; chain < 4; ++chain) create<nonspec>(go_on, {}, 500'000);
     run();
-    most = std::max(most, runtime::the_engine().worker(1).counts.finished.get() - before);
+    most = std::max(most, native::the_engine().worker(1).counts.finished.get() - before);
   }
   EXPECT_GT(most, 10'000u);
 }

@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace rubato::runtime;
+using namespace rubato::native;
 using test::Explorer;
 
 /// Two workers: both are idle, and one of them looks whether the run has ended. A thread outside, for which a

@@ -8,13 +8,13 @@
 
 namespace {
 
-using rubato::runtime::TaskTimer;
-using rubato::runtime::ticks_of;
-using rubato::runtime::TraceLane;
-using rubato::runtime::TraceSpan;
-using rubato::runtime::Worth;
-using rubato::runtime::worth_ticks;
-namespace policy = rubato::runtime::policy;
+using rubato::native::TaskTimer;
+using rubato::native::ticks_of;
+using rubato::native::TraceLane;
+using rubato::native::TraceSpan;
+using rubato::native::Worth;
+using rubato::native::worth_ticks;
+namespace policy = rubato::native::policy;
 
 /// `ran` tasks of so many ticks each, 1 apart.
 bool measure(Worth& worth, std::uint64_t ticks, std::uint64_t ran, bool has_cpu = true) {
@@ -91,8 +91,8 @@ TEST_F(TaskTimerTest, NamesALongTaskUnlessItWasPutBack) {
   TaskTimer timer(nullptr);
   const auto run_long = [&] {
     timer.begin(task);
-    const std::uint64_t begin = rubato::runtime::ticks();
-    while (rubato::runtime::ticks() - begin < ticks_of(policy::kLongMicroseconds)) {
+    const std::uint64_t begin = rubato::native::ticks();
+    while (rubato::native::ticks() - begin < ticks_of(policy::kLongMicroseconds)) {
     }
   };
   run_long();

@@ -215,7 +215,7 @@ TEST(Presence, OneOf64TrialsHasToCommit) {
   EXPECT_STREQ(why_absent<Scripted>({1u << 11, 0}), "none of 64 hardware transactions committed");
 }
 
-using runtime::test::Explorer;
+using native::test::Explorer;
 
 /// Two words that are equal between transactions.
 struct State {
