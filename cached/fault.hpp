@@ -5,16 +5,19 @@
 
 #include <cstdint>
 
+#include "base/faults.hpp"
+
 namespace rubato::cached {
 
-enum class Fault : std::uint8_t {
-  none,
-  unpinned,           ///< a value that is sent from its item is not pinned
-  moved_while_sent,   ///< the page mover does not ask whether an item is pinned
-  unlinked_outside,   ///< a removal answers in one section and unlinks in another
-  cas_not_compared,   ///< a store with a unique stores whatever the item's is
-  bucket_said_moved,  ///< a bucket counts as moved to the larger table before it is
-};
+// clang-format off
+#define RUBATO_CACHED_FAULTS(X) \
+  X(unpinned)          /* a value that is sent from its item is not pinned */ \
+  X(moved_while_sent)  /* the page mover does not ask whether an item is pinned */ \
+  X(unlinked_outside)  /* a removal answers in one section and unlinks in another */ \
+  X(cas_not_compared)  /* a store with a unique stores whatever the item's is */ \
+  X(bucket_said_moved) /* a bucket counts as moved to the larger table before it is */
+// clang-format on
+RUBATO_DEFINE_FAULTS(Fault, kFaultNames, RUBATO_CACHED_FAULTS)
 
 #if defined(RUBATO_CACHED_FAULTY)
 bool has_fault(Fault fault);

@@ -12,43 +12,10 @@
 namespace rubato::tm {
 namespace {
 
-constexpr const char* kNames[] = {
-    "none",
-    "gate_not_rechecked",
-    "no_second_look",
-    "no_incarnation",
-    "no_commit_validation",
-    "extends_blindly",
-    "undo_in_order",
-    "no_undo",
-    "unlogged_after_write",
-    "unlogged_read_for_write",
-    "savepoint_keeps_actions",
-    "savepoint_keeps_frees",
-    "frees_at_once",
-    "quiescence_skipped",
-    "irrevocable_not_alone",
-    "unlocks_before_undo",
-    "savepoint_keeps_stores",
-    "regime_changed_unclosed",
-    "elision_not_subscribed",
-    "regime_not_rechecked",
-    "bias_not_revoked",
-    "clock_moved_late",
-    "frees_past_limbo",
-    "bias_not_waited_for",
-    "era_begun_unclosed",
-    "watch_not_rechecked",
-    "own_stack_kept",
-    "hardware_unseen",
-};
-
 Fault read_fault() {
   const char* const value = std::getenv("RUBATO_TM_FAULT");
   if (value == nullptr) return Fault::none;
-  for (std::size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
-    if (std::strcmp(kNames[i], value) == 0) return static_cast<Fault>(i);
-  }
+  if (Fault fault{}; find_fault(kFaultNames, value, fault)) return fault;
   fatal("RUBATO_TM_FAULT is '%s', which is no fault", value);
 }
 

@@ -1,4 +1,4 @@
-// Looks for a history that no order explains, in a cache with the fault that RUBATO_FAULT numbers
+// Looks for a history that no order explains, in a cache with the fault that RUBATO_FAULT names
 // (cached/fault.hpp).
 //   find-cached-fault HISTORIES    exit code 1 if there is one, said in a sentence; 0 if there is none
 // A fault may also show itself by a crash, or by a history that does not end (a list that became a ring),
@@ -18,8 +18,13 @@
 namespace rubato::cached {
 
 bool has_fault(Fault fault) {
-  static const char* const name = std::getenv("RUBATO_FAULT");
-  static const auto chosen = static_cast<Fault>(name ? std::atoi(name) : 0);
+  static const Fault chosen = [] {
+    const char* const name = std::getenv("RUBATO_FAULT");
+    Fault found{};
+    if (name == nullptr || find_fault(kFaultNames, name, found)) return found;
+    std::fprintf(stderr, "RUBATO_FAULT is '%s', which is no fault\n", name);
+    std::exit(2);
+  }();
   return fault == chosen;
 }
 void let_others_in() { std::this_thread::yield(); }
