@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "cached/discipline/disciplines.hpp"
@@ -202,78 +204,141 @@ void read_suboptions(Settings& settings, std::string_view text) {
   }
 }
 
-constexpr option kLong[] = {
-    {"port", required_argument, nullptr, 'p'},
-    {"udp-port", required_argument, nullptr, 'U'},
-    {"unix-socket", required_argument, nullptr, 's'},
-    {"unix-mask", required_argument, nullptr, 'a'},
-    {"enable-shutdown", no_argument, nullptr, 'A'},
-    {"listen", required_argument, nullptr, 'l'},
-    {"daemon", no_argument, nullptr, 'd'},
-    {"enable-coredumps", no_argument, nullptr, 'r'},
-    {"user", required_argument, nullptr, 'u'},
-    {"memory-limit", required_argument, nullptr, 'm'},
-    {"disable-evictions", no_argument, nullptr, 'M'},
-    {"conn-limit", required_argument, nullptr, 'c'},
-    {"lock-memory", no_argument, nullptr, 'k'},
-    {"verbose", no_argument, nullptr, 'v'},
-    {"help", no_argument, nullptr, 'h'},
-    {"license", no_argument, nullptr, 'i'},
-    {"version", no_argument, nullptr, 'V'},
-    {"pidfile", required_argument, nullptr, 'P'},
-    {"slab-growth-factor", required_argument, nullptr, 'f'},
-    {"slab-min-size", required_argument, nullptr, 'n'},
-    {"enable-largepages", no_argument, nullptr, 'L'},
-    {"threads", required_argument, nullptr, 't'},
-    {"max-reqs-per-event", required_argument, nullptr, 'R'},
-    {"disable-cas", no_argument, nullptr, 'C'},
-    {"listen-backlog", required_argument, nullptr, 'b'},
-    {"protocol", required_argument, nullptr, 'B'},
-    {"max-item-size", required_argument, nullptr, 'I'},
-    {"disable-flush-all", no_argument, nullptr, 'F'},
-    {"disable-dumping", no_argument, nullptr, 'X'},
-    {"disable-watch", no_argument, nullptr, 'W'},
-    {"auth-file", required_argument, nullptr, 'Y'},
-    {"extended", required_argument, nullptr, 'o'},
-    {"enable-ssl", no_argument, nullptr, 'Z'},
-    {"enable-sasl", no_argument, nullptr, 'S'},
-    {"memory-file", required_argument, nullptr, 'e'},
-    {"napi-ids", required_argument, nullptr, 'N'},
-    {nullptr, 0, nullptr, 0},
+struct Option {
+  char letter;
+  const char* name;  ///< its long form, null: none
+  Value value;
+  const char* help;  ///< its lines of the help, null: none
+  Reader read;       ///< null: read_options() does it
+};
+
+constexpr Reader kListens = [](Settings& s, std::string_view, std::string_view value) {
+  s.inter = value;
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t end = std::min(value.find(',', at), value.size());
+    s.addresses.emplace_back(value.substr(at, end - at));
+    at = end + 1;
+  }
+};
+constexpr Reader kBinds = [](Settings& s, std::string_view, std::string_view value) {
+  if (value == "auto")
+    s.binding = Binding::automatic;
+  else if (value == "ascii")
+    s.binding = Binding::ascii;
+  else if (value == "binary")
+    s.binding = Binding::binary;
+  else
+    throw UsageError("-B is auto, ascii or binary, not '{}'", value);
+};
+
+/// All that stand behind a dash, in the order of the help.
+constexpr Option kOptions[] = {
+    {'p', "port", Value::needed, "  -p, --port=N             TCP port (11211; 0: none, -1: any)\n",
+     [](auto& s, auto o, auto v) { s.port = number(o, v, -1, 65535); }},
+    {'s', "unix-socket", Value::needed,
+     "  -s, --unix-socket=FILE   listen on a socket in the file system, and on no port\n",
+     [](auto& s, auto, auto v) { s.socket = v; }},
+    {'a', "unix-mask", Value::needed, "  -a, --unix-mask=MASK     its access mask, octal (0700)\n",
+     [](auto& s, auto, auto v) {
+       s.socket_mask = static_cast<unsigned>(std::strtoul(std::string(v).c_str(), nullptr, 8));
+     }},
+    {'A', "enable-shutdown", Value::none, "  -A, --enable-shutdown    allow the command shutdown\n",
+     [](auto& s, auto, auto) { s.shutdown_command = true; }},
+    {'l', "listen", Value::needed,
+     "  -l, --listen=ADDR        addresses to listen on, separated by commas (all)\n", kListens},
+    {'d', "daemon", Value::none, "  -d, --daemon             run in the background\n",
+     [](auto& s, auto, auto) { s.daemon = true; }},
+    {'r', "enable-coredumps", Value::none, "  -r, --enable-coredumps   no limit for core dumps\n",
+     [](auto& s, auto, auto) { s.core_dumps = true; }},
+    {'u', "user", Value::needed, "  -u, --user=NAME          the user to become; needed for root\n",
+     [](auto& s, auto, auto v) { s.user = v; }},
+    {'m', "memory-limit", Value::needed, "  -m, --memory-limit=MB    memory for items (64)\n",
+     [](auto& s, auto o, auto v) {
+       // As 64m, too, which memcached takes for 64; a g it would take for megabytes.
+       const bool has_unit = !v.empty() && (v.back() | 32) == 'm';
+       s.max_bytes = number<std::size_t>(o, v.substr(0, v.size() - has_unit), 1, 1 << 24) << 20;
+     }},
+    {'M', "disable-evictions", Value::none,
+     "  -M, --disable-evictions  answer an error when memory is full\n",
+     [](auto& s, auto, auto) { s.evict = false; }},
+    {'c', "conn-limit", Value::needed, "  -c, --conn-limit=N       connections (1024)\n",
+     [](auto& s, auto o, auto v) { s.max_connections = number(o, v, 1, 10000000); }},
+    {'k', "lock-memory", Value::none, "  -k, --lock-memory        keep all memory resident\n",
+     [](auto& s, auto, auto) { s.lock_memory = true; }},
+    {'v', "verbose", Value::none, "  -v, -vv, -vvv            say more on standard error\n",
+     [](auto& s, auto, auto) { ++s.verbosity; }},
+    {'h', "help", Value::none, "  -h, -i, -V               this help; the licence; the version\n", nullptr},
+    {'i', "license", Value::none, nullptr, nullptr},
+    {'V', "version", Value::none, nullptr, nullptr},
+    {'P', "pidfile", Value::needed, "  -P, --pidfile=FILE       write the process id there\n",
+     [](auto& s, auto, auto v) { s.pid_file = v; }},
+    {'f', "slab-growth-factor", Value::needed,
+     "  -f, --slab-growth-factor=F  from one chunk size to the next (1.25)\n",
+     [](auto& s, auto o, auto v) {
+       s.factor = number(o, v, 1.0, 100.0);
+       if (s.factor <= 1.0) throw UsageError("-f takes a factor above 1, not '{}'", v);
+     }},
+    {'n', "slab-min-size", Value::needed,
+     "  -n, --slab-min-size=N    smallest room for key, value and flags (48)\n",
+     [](auto& s, auto o, auto v) { s.chunk_size = number<std::size_t>(o, v, 1, kPageSize / 2 - 48); }},
+    {'L', "enable-largepages", Value::none, "  -L, --enable-largepages  a page for every class at start\n",
+     [](auto& s, auto, auto) { s.preallocate = true; }},
+    {'D', nullptr, Value::needed,
+     "  -D CHAR                  delimiter of key prefixes for stats detail (:)\n",
+     [](auto& s, auto, auto v) {
+       s.prefix_delimiter = v.empty() ? ':' : v[0];
+       s.detail = true;
+     }},
+    {'t', "threads", Value::needed, "  -t, --threads=N          threads that serve (4)\n",
+     [](auto& s, auto o, auto v) { s.threads = number(o, v, 1u, 1024u); }},
+    {'R', "max-reqs-per-event", Value::needed,
+     "  -R, --max-reqs-per-event=N  requests before another connection has its turn (20)\n",
+     [](auto& s, auto o, auto v) { s.requests_per_event = number(o, v, 1, 1 << 30); }},
+    {'C', "disable-cas", Value::none, "  -C, --disable-cas        items without unique\n",
+     [](auto& s, auto, auto) { s.cas = false; }},
+    {'b', "listen-backlog", Value::needed, "  -b, --listen-backlog=N   (1024)\n",
+     [](auto& s, auto o, auto v) { s.backlog = number(o, v, 1, 1 << 30); }},
+    {'B', "protocol", Value::needed, "  -B, --protocol=NAME      auto, ascii or binary (auto)\n", kBinds},
+    {'I', "max-item-size", Value::needed, "  -I, --max-item-size=N    with k or m; 1k to 1024m (1m)\n",
+     [](auto& s, auto o, auto v) { s.item_size_max = size_of(o, v, 1024, std::size_t{1} << 30); }},
+    {'F', "disable-flush-all", Value::none, "  -F -X -W                 refuse flush_all; dumps; watch\n",
+     [](auto& s, auto, auto) { s.flush = false; }},
+    {'X', "disable-dumping", Value::none, nullptr, [](auto& s, auto, auto) { s.dump = false; }},
+    {'W', "disable-watch", Value::none, nullptr, [](auto& s, auto, auto) { s.watch = false; }},
+    {'Y', "auth-file", Value::needed,
+     "  -Y, --auth-file=FILE     lines user:password; text connections must log in\n",
+     [](auto& s, auto, auto v) { s.auth_file = v; }},
+    {'o', "extended", Value::needed, "  -o, --extended=LIST      further options, separated by commas:\n",
+     [](auto& s, auto, auto v) { read_suboptions(s, v); }},
+    // What is not there.
+    {'U', "udp-port", Value::needed, nullptr,
+     [](auto&, auto o, auto v) {
+       if (number(o, v, 0, 65535))
+         throw UsageError("-U {}: there is no UDP, which memcached has switched off since 1.5.6; use TCP", v);
+     }},
+    {'Z', "enable-ssl", Value::none, nullptr,
+     [](auto&, auto, auto) {
+       throw UsageError("-Z: there is no TLS; put stunnel or a proxy with TLS in front");
+     }},
+    {'S', "enable-sasl", Value::none, nullptr,
+     [](auto&, auto, auto) {
+       throw UsageError("-S: there is no SASL; use -Y with a file of users and passwords");
+     }},
+    {'e', "memory-file", Value::needed, nullptr,
+     [](auto&, auto, auto) {
+       throw UsageError("-e: there is no file to restart from; items do not outlive the process");
+     }},
+    {'N', "napi-ids", Value::needed, nullptr,
+     [](auto&, auto, auto) {
+       throw UsageError("-N: connections are not spread by NAPI ids; they are handed out in turn");
+     }},
 };
 
 void print_help() {
-  std::printf(
-      "rubato-cached %s: a cache that takes the place of memcached %s\n"
-      "  -p, --port=N             TCP port (11211; 0: none, -1: any)\n"
-      "  -s, --unix-socket=FILE   listen on a socket in the file system, and on no port\n"
-      "  -a, --unix-mask=MASK     its access mask, octal (0700)\n"
-      "  -A, --enable-shutdown    allow the command shutdown\n"
-      "  -l, --listen=ADDR        addresses to listen on, separated by commas (all)\n"
-      "  -d, --daemon             run in the background\n"
-      "  -r, --enable-coredumps   no limit for core dumps\n"
-      "  -u, --user=NAME          the user to become; needed for root\n"
-      "  -m, --memory-limit=MB    memory for items (64)\n"
-      "  -M, --disable-evictions  answer an error when memory is full\n"
-      "  -c, --conn-limit=N       connections (1024)\n"
-      "  -k, --lock-memory        keep all memory resident\n"
-      "  -v, -vv, -vvv            say more on standard error\n"
-      "  -h, -i, -V               this help; the licence; the version\n"
-      "  -P, --pidfile=FILE       write the process id there\n"
-      "  -f, --slab-growth-factor=F  from one chunk size to the next (1.25)\n"
-      "  -n, --slab-min-size=N    smallest room for key, value and flags (48)\n"
-      "  -L, --enable-largepages  a page for every class at start\n"
-      "  -D CHAR                  delimiter of key prefixes for stats detail (:)\n"
-      "  -t, --threads=N          threads that serve (4)\n"
-      "  -R, --max-reqs-per-event=N  requests before another connection has its turn (20)\n"
-      "  -C, --disable-cas        items without unique\n"
-      "  -b, --listen-backlog=N   (1024)\n"
-      "  -B, --protocol=NAME      auto, ascii or binary (auto)\n"
-      "  -I, --max-item-size=N    with k or m; 1k to 1024m (1m)\n"
-      "  -F -X -W                 refuse flush_all; dumps; watch\n"
-      "  -Y, --auth-file=FILE     lines user:password; text connections must log in\n"
-      "  -o, --extended=LIST      further options, separated by commas:\n",
-      own_version(), version_text());
+  std::printf("rubato-cached %s: a cache that takes the place of memcached %s\n", own_version(),
+              version_text());
+  for (const Option& option : kOptions)
+    if (option.help != nullptr) std::fputs(option.help, stdout);
   for (const auto& [name, suboption] : suboptions()) {
     if (name == "no_drop_privileges") continue;  // taken, and does nothing, as there is no opposite
     std::printf("     %.*s%s\n", static_cast<int>(name.size()), name.data(),
@@ -285,129 +350,26 @@ void print_help() {
               disciplines().front().name.data());
 }
 
+/// What getopt_long() is told of kOptions.
+struct Known {
+  Known() {
+    for (const Option& option : kOptions) {
+      const bool has_value = option.value == Value::needed;
+      letters += option.letter;
+      if (has_value) letters += ':';
+      if (option.name == nullptr) continue;
+      names.push_back({option.name, has_value ? required_argument : no_argument, nullptr, option.letter});
+    }
+    names.push_back({nullptr, 0, nullptr, 0});
+  }
+  std::string letters = ":";  ///< a missing value is told from an unknown option
+  std::vector<::option> names;
+};
+
 void read(int letter, Settings& s) {
   const std::string_view value = optarg ? std::string_view(optarg) : std::string_view{};
-  switch (letter) {
-    case 'p':
-      s.port = number("-p", value, -1, 65535);
-      break;
-    case 'U':
-      if (number("-U", value, 0, 65535))
-        throw UsageError("-U {}: there is no UDP, which memcached has switched off since 1.5.6; use TCP",
-                         value);
-      break;
-    case 's':
-      s.socket = value;
-      break;
-    case 'a':
-      s.socket_mask = static_cast<unsigned>(std::strtoul(optarg, nullptr, 8));
-      break;
-    case 'A':
-      s.shutdown_command = true;
-      break;
-    case 'l':
-      s.inter = value;
-      for (std::size_t at = 0; at < value.size();) {
-        const std::size_t end = std::min(value.find(',', at), value.size());
-        s.addresses.emplace_back(value.substr(at, end - at));
-        at = end + 1;
-      }
-      break;
-    case 'd':
-      s.daemon = true;
-      break;
-    case 'r':
-      s.core_dumps = true;
-      break;
-    case 'u':
-      s.user = value;
-      break;
-    case 'm': {
-      // As 64m, too, which memcached takes for 64; a g it would take for megabytes.
-      const bool has_unit = !value.empty() && (value.back() | 32) == 'm';
-      s.max_bytes = number<std::size_t>("-m", value.substr(0, value.size() - has_unit), 1, 1 << 24) << 20;
-      break;
-    }
-    case 'M':
-      s.evict = false;
-      break;
-    case 'c':
-      s.max_connections = number("-c", value, 1, 10000000);
-      break;
-    case 'k':
-      s.lock_memory = true;
-      break;
-    case 'v':
-      ++s.verbosity;
-      break;
-    case 'P':
-      s.pid_file = value;
-      break;
-    case 'f':
-      s.factor = number("-f", value, 1.0, 100.0);
-      if (s.factor <= 1.0) throw UsageError("-f takes a factor above 1, not '{}'", value);
-      break;
-    case 'n':
-      s.chunk_size = number<std::size_t>("-n", value, 1, kPageSize / 2 - 48);
-      break;
-    case 'L':
-      s.preallocate = true;
-      break;
-    case 'D':
-      s.prefix_delimiter = value.empty() ? ':' : value[0];
-      s.detail = true;
-      break;
-    case 't':
-      s.threads = number("-t", value, 1u, 1024u);
-      break;
-    case 'R':
-      s.requests_per_event = number("-R", value, 1, 1 << 30);
-      break;
-    case 'C':
-      s.cas = false;
-      break;
-    case 'b':
-      s.backlog = number("-b", value, 1, 1 << 30);
-      break;
-    case 'B':
-      if (value == "auto")
-        s.binding = Binding::automatic;
-      else if (value == "ascii")
-        s.binding = Binding::ascii;
-      else if (value == "binary")
-        s.binding = Binding::binary;
-      else
-        throw UsageError("-B is auto, ascii or binary, not '{}'", value);
-      break;
-    case 'I':
-      s.item_size_max = size_of("-I", value, 1024, std::size_t{1} << 30);
-      break;
-    case 'F':
-      s.flush = false;
-      break;
-    case 'X':
-      s.dump = false;
-      break;
-    case 'W':
-      s.watch = false;
-      break;
-    case 'Y':
-      s.auth_file = value;
-      break;
-    case 'o':
-      read_suboptions(s, value);
-      break;
-    case 'Z':
-      throw UsageError("-Z: there is no TLS; put stunnel or a proxy with TLS in front");
-    case 'S':
-      throw UsageError("-S: there is no SASL; use -Y with a file of users and passwords");
-    case 'e':
-      throw UsageError("-e: there is no file to restart from; items do not outlive the process");
-    case 'N':
-      throw UsageError("-N: connections are not spread by NAPI ids; they are handed out in turn");
-    default:
-      throw UsageError("wrong option; rubato-cached -h lists what there is");
-  }
+  for (const Option& option : kOptions)
+    if (option.letter == letter) return option.read(s, std::string{'-', option.letter}, value);
 }
 
 void check(const Settings& s) {
@@ -425,10 +387,10 @@ void check(const Settings& s) {
 }  // namespace
 
 Start read_options(int argc, char** argv, Settings& settings) try {
+  const Known known;
   optind = 1, opterr = 0;
   for (;;) {
-    const int letter = getopt_long(
-        argc, argv, ":p:s:a:Al:dru:m:Mc:kvhiVP:f:n:LD:t:R:Cb:B:I:FXWY:o:U:ZSe:N:", kLong, nullptr);
+    const int letter = getopt_long(argc, argv, known.letters.c_str(), known.names.data(), nullptr);
     if (letter < 0) break;
     if (letter == 'h') return print_help(), Start::done;
     if (letter == 'V')

@@ -30,29 +30,15 @@ std::uint64_t classes_of(std::string_view text, unsigned last, bool allow_hash) 
 
 }  // namespace
 
-bool AdminCommands::line(const Words& words) {
-  const std::string_view name = words[0];
-  s_.no_reply_ = false;
-  if (name == "stats") return stats(words), true;
-  if (name == "version") return s_.answer(fmt::format("VERSION {}", version_text())), true;
-  if (name == "quit") return s_.close(Session::End::left), true;
-  if (name == "flush_all") return flush_all(words), true;
-  if (name == "verbosity") {
-    if (words.count < 2 || words.count > 3) return s_.error("ERROR"), true;
-    std::uint32_t level = 0;
-    note_no_reply(words);
-    if (!to_number(words[1], level)) return s_.answer("CLIENT_ERROR bad command line format"), true;
-    s_.context_.settings.verbosity = static_cast<int>(std::min(level, 2u));
-    return s_.answer("OK"), true;
-  }
-  if (name == "slabs") return slabs(words), true;
-  if (name == "lru") return lru(words), true;
-  if (name == "lru_crawler") return lru_crawler(words), true;
-  if (name == "cache_memlimit") return cache_memlimit(words), true;
-  if (name == "shutdown") return shutdown(words), true;
-  if (name == "watch") return watch(words), true;
-  if (name == "debugtime" && s_.context_.settings.debug_time) return debug_time(words), true;
-  return false;
+void AdminCommands::version(const Words&) { s_.answer(fmt::format("VERSION {}", version_text())); }
+
+void AdminCommands::verbosity(const Words& words) {
+  if (words.count < 2 || words.count > 3) return s_.error("ERROR");
+  std::uint32_t level = 0;
+  note_no_reply(words);
+  if (!to_number(words[1], level)) return s_.answer("CLIENT_ERROR bad command line format");
+  s_.context_.settings.verbosity = static_cast<int>(std::min(level, 2u));
+  s_.answer("OK");
 }
 
 void AdminCommands::note_no_reply(const Words& words) { s_.no_reply_ = words[words.count - 1] == "noreply"; }
@@ -248,6 +234,7 @@ void AdminCommands::shutdown(const Words& words) {
 
 // As in memcached built for debugging: `p` stops the clock, `r` lets it run, a number moves it by seconds.
 void AdminCommands::debug_time(const Words& words) {
+  if (!s_.context_.settings.debug_time) return s_.error("ERROR");
   std::int64_t seconds = 0;
   Clock& clock = s_.context_.clock;
   if (words[1] == "p" || words[1] == "r")

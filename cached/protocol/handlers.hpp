@@ -13,15 +13,16 @@ class TextProtocol {
   void line(std::string_view line);
   void value_complete();
 
- private:
+  // ---- By commands.cpp ----
   void get(std::string_view rest, bool with_cas, bool touch);
-  bool get_one(std::string_view name, const Lookup& lookup, bool with_cas);
   void store(const Words& words, StoreMode mode, bool cas);
   void remove(const Words& words);
   void count(const Words& words, bool increment);
   void touch(const Words& words);
+
+ private:
+  bool get_one(std::string_view name, const Lookup& lookup, bool with_cas);
   void log_in(const Words& words);
-  bool dispatch(const Words& words, std::string_view line);
   void note_no_reply(const Words& words);
 
   Session& s_;
@@ -31,19 +32,21 @@ class TextProtocol {
 class MetaProtocol {
  public:
   explicit MetaProtocol(Session& session) : s_(session) {}
-  /// False if the line is no meta command.
-  bool line(const Words& words);
   void value_complete();
 
- private:
-  struct Flags;
-  /// Whether each error of flags has its sentence, or all have one.
-  enum class Errors : std::uint8_t { each, one };
+  // ---- By commands.cpp ----
   void get(const Words& words);
   void set(const Words& words);
   void remove(const Words& words);
   void arithmetic(const Words& words);
   void debug(const Words& words);
+  /// Says that all before it has been answered.
+  void nothing(const Words&) { s_.answer("MN"); }
+
+ private:
+  struct Flags;
+  /// Whether each error of flags has its sentence, or all have one.
+  enum class Errors : std::uint8_t { each, one };
   bool has_shape(const Words& words, std::string_view too_many);
   bool read(const Words& words, unsigned first, Errors errors, Flags& flags);
   std::uint32_t expiry_at(const Flags& flags, unsigned at, std::uint32_t before, bool is_new) const;
@@ -59,12 +62,12 @@ class MetaProtocol {
 class AdminCommands {
  public:
   explicit AdminCommands(Session& session) : s_(session) {}
-  bool line(const Words& words);
 
- private:
-  void note_no_reply(const Words& words);
+  // ---- By commands.cpp ----
   void stats(const Words& words);
-  void cachedump(const Words& words);
+  void version(const Words& words);
+  void quit(const Words&) { s_.close(Session::End::left); }
+  void verbosity(const Words& words);
   void slabs(const Words& words);
   void lru(const Words& words);
   void lru_crawler(const Words& words);
@@ -73,6 +76,10 @@ class AdminCommands {
   void shutdown(const Words& words);
   void watch(const Words& words);
   void debug_time(const Words& words);
+
+ private:
+  void note_no_reply(const Words& words);
+  void cachedump(const Words& words);
 
   Session& s_;
 };

@@ -48,34 +48,6 @@ struct MetaProtocol::Flags {
   }
 };
 
-bool MetaProtocol::line(const Words& words) {
-  const std::string_view name = words[0];
-  if (name.size() != 2 || name[0] != 'm') return false;
-  switch (name[1]) {
-    case 'g':
-      get(words);
-      break;
-    case 's':
-      set(words);
-      break;
-    case 'd':
-      remove(words);
-      break;
-    case 'a':
-      arithmetic(words);
-      break;
-    case 'e':
-      debug(words);
-      break;
-    case 'n':
-      s_.answer("MN");
-      return true;
-    default:
-      return false;
-  }
-  return true;
-}
-
 // False after it has answered an error. Some errors end the reading; others are said at its end, the last one
 // of them.
 bool MetaProtocol::read(const Words& words, unsigned first, Errors errors, Flags& flags) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cached/protocol/commands.hpp"
 #include "cached/protocol/event_log.hpp"
 #include "cached/protocol/handlers.hpp"
 #include "cached/protocol/numbers.hpp"
@@ -56,30 +57,7 @@ void TextProtocol::line(std::string_view line) {
   if (!s_.logged_in_) return log_in(words);
   if (words.count == 0) return s_.error("ERROR");
   if (words.count > 1 && words[words.count - 1].substr(0, 5) == "HTTP/") return s_.close();
-  if (!dispatch(words, line)) s_.error("ERROR");
-}
-
-bool TextProtocol::dispatch(const Words& words, std::string_view line) {
-  const std::string_view name = words[0];
-  const auto rest = [&](unsigned n) {
-    return line.substr(static_cast<std::size_t>(words[n].data() + words[n].size() - line.data()));
-  };
-  if (name == "set") return store(words, StoreMode::set, false), true;
-  if (MetaProtocol(s_).line(words)) return true;
-  if (name == "get" || name == "bget") return get(rest(0), false, false), true;
-  if (name == "gets") return get(rest(0), true, false), true;
-  if (name == "gat") return get(rest(0), false, true), true;
-  if (name == "gats") return get(rest(0), true, true), true;
-  if (name == "add") return store(words, StoreMode::add, false), true;
-  if (name == "replace") return store(words, StoreMode::replace, false), true;
-  if (name == "append") return store(words, StoreMode::append, false), true;
-  if (name == "prepend") return store(words, StoreMode::prepend, false), true;
-  if (name == "cas") return store(words, StoreMode::set, true), true;
-  if (name == "delete") return remove(words), true;
-  if (name == "incr") return count(words, true), true;
-  if (name == "decr") return count(words, false), true;
-  if (name == "touch") return touch(words), true;
-  return AdminCommands(s_).line(words);
+  if (!run_command(s_, words, line)) s_.error("ERROR");
 }
 
 void TextProtocol::note_no_reply(const Words& words) { s_.no_reply_ = words[words.count - 1] == "noreply"; }
