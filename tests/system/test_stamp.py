@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rubato.tm import check as tm_check
+from rubato.tm.methods import SOFTWARE
 
 PROGRAMS = ["genome", "intruder", "kmeans", "labyrinth", "ssca2", "vacation", "yada"]
 # Programs with more and shorter ways into conflicts by an option.
@@ -19,7 +20,7 @@ CONTENDED = ["kmeans", "vacation"]
 # Programs whose result is the same whatever the order of transactions.
 ORDERLESS = ["genome", "intruder", "kmeans", "ssca2"]
 LIBRARIES = {f"gcc-{m}": ("GNU libitm", {"ITM_DEFAULT_METHOD": m}) for m in ("ml_wt", "gl_wt", "serialirr", "serial")}
-LIBRARIES |= {f"rubato-{m}": ("librubato_itm", {"RUBATO_ITM_METHOD": m}) for m in ("serial", "eager", "lazy", "norec")}
+LIBRARIES |= {f"rubato-{m}": ("librubato_itm", {"RUBATO_ITM_METHOD": m}) for m in SOFTWARE}
 
 
 def run(build: Path, program: str, library: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -17,12 +17,13 @@ import pytest
 import tomllib
 
 from rubato.cli.tm import FLAGS
+from rubato.tm.methods import ALGORITHMS
 
 pytestmark = pytest.mark.long
 
 ARCHIVES = Path("/usr/src/gcc-12")
 LISTED = tomllib.loads((Path(__file__).parents[1] / "tm/gcc_suite.toml").read_text()).get("fails", [])
-METHODS = ["adaptive", "serial", "eager", "lazy", "norec", "rtm"]
+METHODS = ["adaptive", *ALGORITHMS]
 LEVELS = ["-O0", "-O2"]
 #: Beyond this a program hangs: all of them take less than a second.
 LAST_RESORT_SECONDS = 1800

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from rubato.tm.methods import CONCURRENT
+
 FLAGS = [
     "-O1", "-g", "-fgnu-tm", "-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize", "-fno-tree-pre",
     "-fno-thread-jumps",
@@ -91,7 +93,7 @@ def profile(folder: Path, *arguments: str, file: str = "tm.profile") -> dict:
     return json.loads(rubato(folder, "report", "--json", file).stdout)
 
 
-@pytest.mark.parametrize("method", ["eager", "lazy", "norec"])
+@pytest.mark.parametrize("method", CONCURRENT)
 def test_each_cause_is_found_at_its_function_and_line(bank: Path, method: str) -> None:
     found = profile(bank, "--method", method, "./bank")
     assert found["committed"] == TRANSFERS + 30 + 7
@@ -199,7 +201,7 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("method", ["eager", "lazy", "norec"])
+@pytest.mark.parametrize("method", CONCURRENT)
 def test_sizes_retries_and_waits_are_counted(bank: Path, method: str) -> None:
     (bank / "sizes.c").write_text(SIZES)
     subprocess.run(["gcc", *FLAGS, "-Wno-format", "sizes.c", "-o", "sizes", "-pthread"], cwd=bank, check=True)

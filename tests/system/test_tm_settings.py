@@ -11,6 +11,7 @@ import pytest
 
 from rubato.errors import UsageError
 from rubato.tm import settings
+from rubato.tm.methods import METHODS
 
 #: Variable, a value that is right, two that are not, and what is said to be expected.
 SETTINGS = [
@@ -20,7 +21,7 @@ SETTINGS = [
     ("RUBATO_ITM_PRIVATIZATION", "values", ["value", "no"], "quiesce or values"),
     ("RUBATO_ITM_MANAGER", "serialize:7", ["serialize:0", "backoff:3"],
      "none, backoff, hourglass[:N] or serialize[:N]"),
-    ("RUBATO_ITM_METHOD", "lazy", ["tl2", "adaptive:x"], "adaptive, adaptive-all, serial, eager, lazy, norec or rtm"),
+    ("RUBATO_ITM_METHOD", "lazy", ["tl2", "adaptive:x"], f"{', '.join(METHODS[:-1])} or {METHODS[-1]}"),
 ]  # fmt: skip
 
 

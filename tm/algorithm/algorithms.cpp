@@ -5,7 +5,9 @@
 namespace rubato::tm {
 
 const Algorithm* const* all_algorithms() {
-  static constexpr const Algorithm* kAll[kAlgorithmCount] = {&kSerial, &kEager, &kLazy, &kNorec, &kRtm};
+#define RUBATO_TM_ADDRESS(name, table) &table,
+  static constexpr const Algorithm* kAll[] = {RUBATO_TM_ALGORITHMS(RUBATO_TM_ADDRESS)};
+#undef RUBATO_TM_ADDRESS
   return kAll;
 }
 

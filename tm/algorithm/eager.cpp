@@ -154,8 +154,7 @@ bool prepare() { return records.make(); }
 
 }  // namespace
 
-constinit const Algorithm kEager = {.name = "eager",
-                                    .barriers = barriers_of<EagerAccess>(),
+constinit const Algorithm kEager = {.barriers = barriers_of<EagerAccess>(),
                                     .begin = begin_at_clock,
                                     .commit = commit,
                                     .roll_back = roll_back,

@@ -89,8 +89,7 @@ bool prepare() { return records.make(); }
 
 }  // namespace
 
-constinit const Algorithm kLazy = {.name = "lazy",
-                                   .barriers = barriers_of<BufferedAccess<RecordReads>>(),
+constinit const Algorithm kLazy = {.barriers = barriers_of<BufferedAccess<RecordReads>>(),
                                    .begin = begin,
                                    .commit = commit,
                                    .roll_back = roll_back,

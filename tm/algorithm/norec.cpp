@@ -17,8 +17,7 @@ void reset_after_fork() {
 
 }  // namespace
 
-constinit const Algorithm kNorec = {.name = "norec",
-                                    .barriers = barriers_of<by_value::Access>(),
+constinit const Algorithm kNorec = {.barriers = barriers_of<by_value::Access>(),
                                     .begin = by_value::begin,
                                     .commit = by_value::commit,
                                     .roll_back = by_value::roll_back,

@@ -40,8 +40,7 @@ void reset_after_fork() {  // the sequence is norec's, too, which resets it
 
 }  // namespace
 
-constinit const Algorithm kRtm = {.name = "rtm",
-                                  .barriers = barriers_of<by_value::Access>(),
+constinit const Algorithm kRtm = {.barriers = barriers_of<by_value::Access>(),
                                   .begin = begin,
                                   .commit = commit,
                                   .roll_back = roll_back,

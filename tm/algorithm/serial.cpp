@@ -80,8 +80,7 @@ void reset_after_fork() {}
 
 constinit const Barriers kPlainBarriers = barriers_of<PlainAccess>();
 constinit const Barriers kUndoBarriers = barriers_of<UndoableAccess>();
-constinit const Algorithm kSerial = {.name = "serial",
-                                     .barriers = kUndoBarriers,
+constinit const Algorithm kSerial = {.barriers = kUndoBarriers,
                                      .begin = begin,
                                      .commit = commit,
                                      .roll_back = roll_back,

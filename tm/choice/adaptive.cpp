@@ -148,7 +148,7 @@ std::size_t describe_choices(char* text, std::size_t room) {
   };
   add("%s: %llu changes of the best; windows:", "adaptive", adapting.chooser.changes());
   for (std::uint32_t id = 0; id < kAlgorithmCount; ++id)
-    add(" %s %llu", algorithm(id).name, adapting.chooser.windows(static_cast<AlgorithmId>(id)));
+    add(" %s %llu", kAlgorithmNames[id], adapting.chooser.windows(static_cast<AlgorithmId>(id)));
   text[length - 1 < room - 2 ? length : room - 2] = '\n';
   return std::min(length + 1, room - 1);
 }

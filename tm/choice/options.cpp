@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -23,11 +25,9 @@ struct Name {
   const char* name;
   AlgorithmId id;
 };
-constexpr Name kOurs[] = {{"serial", AlgorithmId::serial},
-                          {"eager", AlgorithmId::eager},
-                          {"lazy", AlgorithmId::lazy},
-                          {"norec", AlgorithmId::norec},
-                          {"rtm", AlgorithmId::rtm}};
+#define RUBATO_TM_NAMED(name, table) {#name, AlgorithmId::name},
+constexpr Name kOurs[] = {RUBATO_TM_ALGORITHMS(RUBATO_TM_NAMED)};
+#undef RUBATO_TM_NAMED
 /// GCC's methods and the nearest of ours (rule T50). All of GCC's write in place, so these do, too.
 constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},      {"gl_wt", AlgorithmId::eager},
                          {"htm", AlgorithmId::rtm},          {"serialirr_onwrite", AlgorithmId::eager},
@@ -65,6 +65,20 @@ bool read_adaptive(const char* value) {
   return true;
 }
 
+/// All names of algorithms, for a sentence: "serial, eager or rtm".
+struct NamesOfAlgorithms {
+  NamesOfAlgorithms() {
+    std::size_t length = 0;
+    for (std::uint32_t id = 0; id < kAlgorithmCount; ++id) {
+      const char* const before = id == 0 ? "" : id + 1 == kAlgorithmCount ? " or " : ", ";
+      const int written =
+          std::snprintf(text + length, sizeof text - length, "%s%s", before, kAlgorithmNames[id]);
+      length = std::min(length + static_cast<std::size_t>(written), sizeof text - 1);
+    }
+  }
+  char text[128];
+};
+
 /// Null: adaptive, the default.
 const Name* read_method() {
   if (const char* const value = std::getenv("RUBATO_ITM_METHOD"); value != nullptr && *value != '\0') {
@@ -73,10 +87,8 @@ const Name* read_method() {
       return name;
     }
     if (read_adaptive(value)) return nullptr;
-    warn(
-        "RUBATO_ITM_METHOD is '%s', expected adaptive, adaptive-all, serial, eager, lazy, norec or rtm; it "
-        "is ignored",
-        value);
+    warn("RUBATO_ITM_METHOD is '%s', expected adaptive, adaptive-all, %s; it is ignored", value,
+         NamesOfAlgorithms().text);
     return nullptr;
   }
   if (const char* const value = std::getenv("ITM_DEFAULT_METHOD"); value != nullptr && *value != '\0') {

@@ -92,9 +92,15 @@ const Algorithm* noted() {
   copy.commit = commit_noted<original>;
   return &copy;
 }
+/// Its transactions run alone: there is nothing to explain by the size of their logs.
+template <>
+const Algorithm* noted<kSerial>() {
+  return &kSerial;
+}
 const Algorithm* const* noted_algorithms() {
-  static const Algorithm* const all[kAlgorithmCount] = {&kSerial, noted<kEager>(), noted<kLazy>(),
-                                                        noted<kNorec>(), noted<kRtm>()};
+#define RUBATO_TM_NOTED(name, table) noted<table>(),
+  static const Algorithm* const all[] = {RUBATO_TM_ALGORITHMS(RUBATO_TM_NOTED)};
+#undef RUBATO_TM_NOTED
   return all;
 }
 

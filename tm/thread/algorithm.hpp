@@ -1,13 +1,15 @@
 // What an algorithm is: a table of functions. The thread's descriptor points to the barriers, so that a
 // symbol of the ABI is a load of the descriptor, a load from the table, and a jump (rule T40). A new
 // algorithm is a file that defines a class for barriers_of() and an Algorithm, and one line in
-// algorithms.cpp.
+// algorithm_list.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "tm/thread/algorithm_list.hpp"
 
 namespace rubato::tm {
 
@@ -74,7 +76,6 @@ constexpr Barriers barriers_of() {
 inline void keep_nothing(Thread&, std::size_t) {}
 
 struct Algorithm {
-  const char* name;
   Barriers barriers;
   /// Inside the gate: takes the snapshot.
   void (*begin)(Thread&);
@@ -99,18 +100,24 @@ struct Algorithm {
   bool keeps_stores() const { return close_savepoint != keep_nothing; }  ///< until commit
 };
 
-extern const Algorithm kSerial;        ///< by the serial lock; undo log
 extern const Barriers kPlainBarriers;  ///< irrevocable: plain accesses
 extern const Barriers kUndoBarriers;   ///< serial, and can be undone
-extern const Algorithm kEager;
-extern const Algorithm kLazy;
-extern const Algorithm kNorec;
-extern const Algorithm kRtm;  ///< in hardware, else as norec
 
+#define RUBATO_TM_DECLARE(name, table) extern const Algorithm table;
+RUBATO_TM_ALGORITHMS(RUBATO_TM_DECLARE)
+#undef RUBATO_TM_DECLARE
+
+#define RUBATO_TM_NAME(name, table) name,
 /// The place of an algorithm in the regime.
-enum class AlgorithmId : std::uint8_t { serial, eager, lazy, norec, rtm };
+enum class AlgorithmId : std::uint8_t { RUBATO_TM_ALGORITHMS(RUBATO_TM_NAME) };
+#undef RUBATO_TM_NAME
+
+#define RUBATO_TM_TEXT(name, table) #name,
+constexpr const char* kAlgorithmNames[] = {RUBATO_TM_ALGORITHMS(RUBATO_TM_TEXT)};
+#undef RUBATO_TM_TEXT
+constexpr std::uint32_t kAlgorithmCount = sizeof kAlgorithmNames / sizeof *kAlgorithmNames;
+
 const Algorithm* const* all_algorithms();
 inline const Algorithm& algorithm(std::uint32_t id) { return *all_algorithms()[id]; }
-constexpr std::uint32_t kAlgorithmCount = 5;
 
 }  // namespace rubato::tm

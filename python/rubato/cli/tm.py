@@ -25,6 +25,7 @@ from rubato.tm import check as tm_check
 from rubato.tm import profile as tm_profile
 from rubato.tm import report as tm_report
 from rubato.tm import settings as tm_settings
+from rubato.tm.methods import METHODS
 
 tm_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(tm_app, name="tm", help="Check and profile transactional programs.")
@@ -72,7 +73,6 @@ def _advice(whats: Iterable[str]) -> Iterator[str]:
         yield "copy structures that are passed or returned by value into local variables (docs/transactions.md)."
 
 
-METHODS = ("adaptive", "adaptive-all", "serial", "eager", "lazy", "norec", "rtm")
 MANAGER = re.compile(r"none|backoff|(hourglass|serialize)(:[1-9][0-9]{0,6})?")
 DEFAULT_PROFILE = Path("tm.profile")
 
