@@ -1,4 +1,5 @@
-// Faults that tests put into a system on purpose: an enumeration and the names of its members, made of one list.
+// Faults that tests put into a system on purpose: an enumeration and the names of its members, made of one
+// list.
 //
 //   #define RUBATO_X_FAULTS(X) X(first) /* what goes wrong */ X(second) /* ... */
 //   RUBATO_DEFINE_FAULTS(Fault, kFaultNames, RUBATO_X_FAULTS)
@@ -13,8 +14,8 @@
 
 #define RUBATO_FAULT_MEMBER(name) name,
 #define RUBATO_FAULT_TEXT(name) #name,
-#define RUBATO_DEFINE_FAULTS(Type, kNames, LIST)                         \
-  enum class Type : std::uint8_t { none, LIST(RUBATO_FAULT_MEMBER) };    \
+#define RUBATO_DEFINE_FAULTS(Type, kNames, LIST)                      \
+  enum class Type : std::uint8_t { none, LIST(RUBATO_FAULT_MEMBER) }; \
   inline constexpr const char* kNames[] = {"none", LIST(RUBATO_FAULT_TEXT)};
 
 namespace rubato {

@@ -231,7 +231,7 @@ constexpr Reader kBinds = [](Settings& s, std::string_view, std::string_view val
     throw UsageError("-B is auto, ascii or binary, not '{}'", value);
 };
 
-/// All that stand behind a dash, in the order of the help.
+/// The options behind a dash, in the order of the help.
 constexpr Option kOptions[] = {
     {'p', "port", Value::needed, "  -p, --port=N             TCP port (11211; 0: none, -1: any)\n",
      [](auto& s, auto o, auto v) { s.port = number(o, v, -1, 65535); }},
@@ -310,7 +310,7 @@ constexpr Option kOptions[] = {
      [](auto& s, auto, auto v) { s.auth_file = v; }},
     {'o', "extended", Value::needed, "  -o, --extended=LIST      further options, separated by commas:\n",
      [](auto& s, auto, auto v) { read_suboptions(s, v); }},
-    // What is not there.
+    // Options of memcached that are refused.
     {'U', "udp-port", Value::needed, nullptr,
      [](auto&, auto o, auto v) {
        if (number(o, v, 0, 65535))
@@ -350,7 +350,7 @@ void print_help() {
               disciplines().front().name.data());
 }
 
-/// What getopt_long() is told of kOptions.
+/// The form of kOptions that getopt_long() takes.
 struct Known {
   Known() {
     for (const Option& option : kOptions) {

@@ -15,7 +15,7 @@ struct Command {
   void (*run)(Session& session, const Words& words, std::string_view line);
 };
 
-/// What follows the first word of `line`, however many words it has.
+/// The rest of `line` behind its first word, however many words it has.
 std::string_view behind_name(const Words& words, std::string_view line) {
   return line.substr(static_cast<std::size_t>(words[0].data() + words[0].size() - line.data()));
 }
@@ -41,7 +41,7 @@ using Text = TextProtocol;
 using Meta = MetaProtocol;
 using Admin = AdminCommands;
 
-/// Of names of one length the frequent ones come first.
+/// The commands. Among names of one length the frequent ones come first.
 constexpr Command kCommands[] = {
     {"set", store<StoreMode::set, false>},
     {"mg", run<Meta, &Meta::get>},

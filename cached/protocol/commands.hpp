@@ -11,7 +11,7 @@ class Session;
 struct Words;
 
 /// Runs the command that the first word names. False if there is none.
-/// @param line  what `words` were split from
+/// @param line  the text that `words` were split from
 bool run_command(Session& session, const Words& words, std::string_view line);
 
 }  // namespace rubato::cached
