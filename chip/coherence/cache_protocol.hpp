@@ -31,7 +31,7 @@ class CacheProtocol : public MemoryHierarchy {
   const TileCaches& tile(TileId t) const { return parts_.tiles[t.value]; }
   const MemoryController& controller(std::uint32_t index) const { return parts_.controllers[index]; }
 
-  /// What happens when coherence.check finds a violation; by default the program ends with a report.
+  /// Sets the report of violations that coherence.check finds; by default the program ends with a report.
   void on_violation(std::function<void(const std::string&)> report) { parts_.report = std::move(report); }
 
  protected:

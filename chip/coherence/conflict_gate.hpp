@@ -1,7 +1,7 @@
-// Where a protocol meets the conflict checks of speculation (C14, C15): which accesses are checked, the
-// verdict on a hit of an L2 and on a miss, and what a check must hear of lines that move. A hierarchy that
-// warms asks for no verdict, but lines that it displaces are remembered: other programs of the chip may
-// speculate.
+// Interface of a coherence protocol to the conflict checks of speculation (C14, C15). It decides which
+// accesses are checked, and gets the verdict on an L2 hit and on a miss. It tells the check of lines that
+// move. A hierarchy that warms asks for no verdict, but reports lines that it displaces, because other
+// programs of the chip may speculate.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,7 @@ struct PrivateAccess {
   TileId tile;
   std::uint32_t l1;  ///< index in the tile
 
-  /// It writes all bytes: old data are as good as new ones.
+  /// Whether the access writes all bytes of the line: old data are then as good as new ones.
   bool replaces_line() const { return kind == AccessKind::untracked_line_store; }
 };
 
@@ -75,7 +75,7 @@ class ConflictGate {
     path.note(result);
     return !result.blocked;
   }
-  /// What the L2 knows of others' accesses of the line covers none any longer.
+  /// Resets the canary: the L2's knowledge of other tiles' accesses of the line covers no access any longer.
   static void uncover(L2Line& line) { line.canary = kMaxVirtualTime; }
 
   /// The tile lost the line, or (kept) the right to write it.

@@ -1,6 +1,5 @@
-// Which tile's slice orders a line, and which memory controller has it (C20): hashes of the line's address,
-// or with llc.interleave=low the lowest bits of the line (K22); but for lines that only one tile uses, whose
-// home is that tile.
+// Home and memory controller of each line (C20): hashes of the line's address. With llc.interleave=low, the
+// lowest bits of the line give the home (K22). A line that only one tile uses has its home in that tile.
 // SPDX-License-Identifier: MIT
 #pragma once
 

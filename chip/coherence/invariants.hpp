@@ -1,5 +1,5 @@
-// What must hold between caches and directories after every access (C21), as a walker that finds the first
-// thing wrong and says it in a sentence. It reads only; protocols' tests and coherence.check use it.
+// Invariants between caches and directories after every access (C21). A walker finds the first violation and
+// describes it in a sentence. It only reads; tests of protocols and coherence.check use it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

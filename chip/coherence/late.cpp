@@ -19,7 +19,8 @@ AccessResult LateMesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle
   }
   const Path path(now);
   if (it != asked.end()) return path.blocked(BlockReason::protocol);
-  // What was asked for and not wanted any longer, its task being aborted, is forgotten some time.
+  // Expiry: requests that are no longer wanted, because the task was aborted, are dropped some time after
+  // they were due.
   std::erase_if(asked, [now](const Asked& a) { return a.due + (1 << 16) < now; });
   const Latency late = 1 + mix64(++count_) % kMostLate;
   const Cycle due = later(now, timeline_->now()) + late;

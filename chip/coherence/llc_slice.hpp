@@ -1,5 +1,5 @@
-// One tile's share of the last-level cache and, in its tags, the directory of the lines whose home it is
-// (C20). Inclusive: a line that any tile holds is here.
+// A tile's slice of the last-level cache and, in its tags, the directory of the lines whose home the tile is
+// (C20). Invariant: the slice is inclusive, so a line that any tile holds is here.
 // SPDX-License-Identifier: MIT
 #pragma once
 

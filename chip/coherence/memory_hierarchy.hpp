@@ -32,8 +32,8 @@ class MemoryHierarchy : public MemorySystem {
   /// The tile's cores run program `program` (K81): accesses of a core and what it is told of are of the
   /// program's own lines; all else here is of lines with its number. Before any access; 0 if never said.
   virtual void set_program(TileId tile, std::uint32_t program) = 0;
-  /// Of the arrays of tags that tell programs' lines apart, the sets of the smallest: fewer programs than
-  /// this fit into tags.
+  /// The smallest number of sets in an array of tags that tell programs' lines apart: only fewer programs
+  /// than this fit into tags.
   virtual std::uint64_t fewest_sets() const = 0;
   /// The tiles that may hold copies of `line`, bits as SharerGroups' of the chip's tiles: a superset.
   virtual std::uint64_t possible_holders(LineAddr line) const = 0;

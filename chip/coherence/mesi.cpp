@@ -175,7 +175,7 @@ std::uint32_t Mesi::allocate(const Request& r, TileId home, Path& path) {
     count(slice.accesses.writes);
   }
 
-  // The victim leaves through a write-back buffer while memory is read: nobody waits for it.
+  // The victim leaves through a write-back buffer while memory is read: the access does not wait for it.
   const std::uint32_t entry = slice.array.victim(r.line);
   if (!slice.array.is_empty(entry)) evict_from_llc(home, entry, asked);
   slice.array.fill(entry, r.line);

@@ -66,8 +66,8 @@ class Mesi final : public CacheProtocol {
   void invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path);
   std::uint32_t fill_l2(const Request& r, std::uint32_t entry, LineState state, Versions::Place source,
                         Cycle at);
-  /// The slice's `entry` is that of a line that an L2 holds: always, but for injected faults. Else nobody
-  /// waits for the host to read the tag.
+  /// Whether the slice's `entry` is that of a line that an L2 holds: always, but for injected faults. Without
+  /// faults the tag is not read, which saves the host a cache miss.
   bool holds(const LlcSlice& slice, std::uint32_t entry, LineAddr line) const {
     RUBATO_DCHECK(fault_ != Fault::none || slice.array.line_at(entry) == line, "the LLC includes the L2s");
     return fault_ == Fault::none || slice.array.line_at(entry) == line;

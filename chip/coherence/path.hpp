@@ -1,5 +1,5 @@
-// Where an access is in time while the protocol resolves it: every move of its clock is accounted to one
-// part, so that the parts add up to its latency (C23).
+// Clock of an access while the protocol resolves it. Every move of the clock is accounted to one part, so the
+// parts add up to the latency of the access (C23).
 // SPDX-License-Identifier: MIT
 #pragma once
 

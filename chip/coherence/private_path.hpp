@@ -36,7 +36,7 @@ class PrivatePath {
     path.spend(&AccessParts::l1, parts_.l1_latency(kind));
     return path.done(ServedBy::l1);
   }
-  /// What it is to those that serve it.
+  /// The access as the L2 and the home see it.
   PrivateAccess describe(CoreId core, LineAddr own, AccessKind kind) const {
     const bool active = gate_.is_active(), checked = active && is_tracked(kind);
     return {.core = core,

@@ -1,6 +1,6 @@
-// Who shares lines (K84): an exact record of each line, of the tiles that have touched it since it went out
-// and of the last writer. It counts private misses as they are performed; it takes no cycles and changes
-// nothing.
+// Profile of shared lines (K84). It keeps an exact record for each line: the tiles that have touched the line
+// since it went out, and the last writer. It counts private misses as they are performed, takes no cycles and
+// changes nothing.
 //
 //   out       a tile holds the line, or it is on its way from one to another
 //   shared    a miss of a line that another tile holds, or wrote last

@@ -87,12 +87,13 @@ class TileCaches {
   /// Leaves the owner, if there is one, a shared copy; modified data comes to the L2. True if there was one.
   bool downgrade_owner(std::uint32_t slot);
   bool is_exclusive() const { return exclusive_ways_ != 0; }
-  /// Where `line` goes, as the array's victim; of an exclusive L2 no line that an L1 holds has to go.
+  /// The slot that `line` takes, as the array's victim. In an exclusive L2 the victim is a line that no L1
+  /// holds.
   std::uint32_t victim(LineAddr line) const {
     const std::uint32_t slot = array_.victim(line);
     return !is_exclusive() || array_.is_empty(slot) ? slot : oldest(line).slot;
   }
-  /// Of an exclusive L2: the line of `line`'s set to evict, if more are there than it has ways; else kNoSlot.
+  /// The line to evict from `line`'s set of an exclusive L2 if it has more lines than ways; else kNoSlot.
   std::uint32_t overflow(LineAddr line) const {
     const Oldest found = oldest(line);
     return found.lines > exclusive_ways_ ? found.slot : kNoSlot;
@@ -132,7 +133,7 @@ class TileCaches {
   struct Oldest {
     std::uint32_t slot = kNoSlot, lines = 0;
   };
-  /// Of a set of an exclusive L2: its lines, and the one that moved down first.
+  /// The number of lines in a set of an exclusive L2 that no L1 holds, and the one that moved down first.
   Oldest oldest(LineAddr line) const;
 
   SetArray<L2Line> array_;

@@ -1,6 +1,6 @@
-// Version numbers of cached copies: a store gives its line a new one, a copy takes the number of the copy it
-// was made from, and whoever uses a copy must find the newest (C21). Off unless coherence.check is on: then
-// every function returns at once and no memory is held.
+// Version numbers of cached copies. A store gives its line a new number, and a copy takes the number of the
+// copy it was made from. A used copy must have the newest number (C21). Off unless coherence.check is on:
+// then every function returns at once and no memory is held.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a home has, beside its directory and filter, if the split of the storage between them moves (K57 to
-// K59): what it measures, whom it asks, and how far a move has come. The home moves (TokenProtocol).
+// State of a home, beside its directory and filter, if the split of the storage between them moves (K57 to
+// K59): measurements, policy, and progress of a move. The home itself moves ways (TokenProtocol).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kMostAtOnce = 2, kRest = 2;
 constexpr double kFilled = 0.94;  // of the cells, before lines overflow (K52)
 
-/// Of so many lines, those that find a cell among `cells`: all, until kFilled are taken, and then ever fewer.
+/// The number of `lines` that find a cell among `cells`: all until kFilled are taken, then ever fewer.
 double lines_in_cells(double lines, double cells) {
   const double beyond = lines / cells - kFilled, rest = 1 - kFilled;
   return beyond <= 0 ? lines : cells * (kFilled + rest * (1 - std::exp(-beyond / rest)));

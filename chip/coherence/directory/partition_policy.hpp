@@ -1,7 +1,7 @@
-// How many ways of a home's storage should be directory (K59): from what an epoch measured, what the same
-// epoch would have cost with each number of ways, in probes. More directory saves reconstructions, more
-// filter saves false positives, which count half as much again, for memory waits for them. Decides only: what
-// moves is the home's.
+// Policy for the number of ways of a home's storage that should be directory (K59). From the measurements of
+// an epoch it computes the epoch's cost with each number of ways, in probes. More directory saves
+// reconstructions, more filter saves false positives. A false positive costs half as much again, because
+// memory waits for it. The policy only decides; the home moves ways.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace rubato::chip {
 
-/// What a home measures in an epoch.
+/// Measurements of a home in an epoch.
 struct PartitionEpoch {
   std::uint64_t lines_out = 0;     ///< that the filter counts
   std::uint64_t memory_reads = 0;  ///< each of which a false positive would have delayed
@@ -38,7 +38,7 @@ class PartitionPolicy {
     return reconstructions(ways, epoch) + 1.5 * false_positives(ways, epoch);
   }
 
-  /// Of a directory that has `now` ways when an epoch ends: how many it should have.
+  /// Called when an epoch ends. @returns the number of ways that a directory of `now` ways should have.
   std::uint32_t next(std::uint32_t now, const PartitionEpoch& epoch);
 
  private:

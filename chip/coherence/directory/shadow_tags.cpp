@@ -16,8 +16,8 @@ ShadowTags::ShadowTags(std::uint64_t sets, std::uint32_t ways)
   RUBATO_CHECK(std::has_single_bit(sets) && ways >= 1);
 }
 
-/// One set of each `stride_` consecutive ones, each time at another place among them, so that lines at a
-/// regular distance are not all in the sample or all beside it.
+/// Sample of sets: one in `stride_` consecutive ones. Its place among them varies, so lines at a regular
+/// distance are neither all in the sample nor all outside.
 bool ShadowTags::is_sampled(LineAddr frame) const {
   const std::uint64_t set = set_of(frame);
   return ((set ^ (set / stride_ * 5 + 3)) & (stride_ - 1)) == 0;

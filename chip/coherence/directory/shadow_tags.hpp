@@ -1,10 +1,10 @@
-// What directories of fewer and more ways would hold (K59): the tags that each set of one in 16 would have,
-// in the order of their use, so that a tag at depth j is one that j ways or more would still have. Partial
-// tags of 16 bits, without entries: two lines may look alike.
+// Shadow tags of a home: the content of directories of fewer and more ways (K59). One set in 16 is sampled.
+// Its tags are in the order of their use, so a directory of j ways or more would still have the tag at depth
+// j. Tags are partial, 16 bits without entries: two lines may look alike.
 //
-// A line that needs its entry no longer leaves a hole at its depth: of the directories that had it, a way is
-// empty. The next tag that comes fills the hole nearest to the top, and only those above it move down; for
-// any number of ways that is what LRU does.
+// A line that needs its entry no longer leaves a hole at its depth: each directory that had the entry has an
+// empty way. The next tag that comes fills the hole nearest to the top, and only tags above the hole move
+// down. For any number of ways, LRU does the same.
 // SPDX-License-Identifier: MIT
 #pragma once
 

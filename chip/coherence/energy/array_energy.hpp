@@ -1,4 +1,4 @@
-// What one access of an SRAM array takes (K77), by its capacity and the bits that move. With 3.4 pJ it fits
+// Energy of one access of an SRAM array (K77), by its capacity and the bits that move. With 3.4 pJ it fits
 // the cache accesses of 64 bits in 45 nm of M. Horowitz, ISSCC 2014: 8 KiB 10 pJ, 32 KiB 20 pJ, 1 MiB 100 pJ.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -42,7 +42,7 @@ struct Energy {
 
   double dynamic_of(EnergyPart p) const { return dynamic[static_cast<unsigned>(p)]; }
   double leakage_of(EnergyPart p) const { return leakage[static_cast<unsigned>(p)]; }
-  /// Of the on-chip hierarchy.
+  /// Energy of the on-chip hierarchy.
   double total() const;
   /// Energy-delay product of the same, in nJ s.
   double edp() const { return total() * seconds; }

@@ -53,10 +53,10 @@ class DLeftFilter final : public LineFilter {
   bool may_hold(LineAddr line) override;
   bool is_saturated(LineAddr line) const override;
 
-  /// Those that take new cells.
+  /// Sub-tables that take new cells.
   std::uint32_t sub_tables() const { return sub_tables_; }
   bool is_leaving() const { return is_leaving_; }
-  /// One more sub-table, empty, of kMaxSubTables at most. None is leaving.
+  /// Adds an empty sub-table, up to kMaxSubTables. Precondition: no sub-table is leaving.
   void add_sub_table();
   /// The last of two or more sub-tables begins to leave.
   void begin_leaving();
@@ -78,7 +78,7 @@ class DLeftFilter final : public LineFilter {
     std::array<Cell, kCells> cells;
     std::array<std::uint8_t, kOverflowCounters> overflow{};
   };
-  /// Where hash h lives in a sub-table.
+  /// The place of hash h in a sub-table.
   struct Place {
     std::uint32_t bucket;  // of all sub-tables, numbered through
     std::uint16_t remainder;

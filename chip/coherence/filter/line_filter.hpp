@@ -1,7 +1,7 @@
-// What a home's filter answers (K49): may a private cache hold this line? A home inserts a line when the
-// first of its tokens leaves the home and erases it when all are back, so a line counts once however many
-// copies it has. "No" is always true; "maybe" may be wrong and then costs a probe. Each home has a filter of
-// its own lines.
+// Filter of a home (K49): whether a private cache may hold a line. A home inserts a line when the first of
+// its tokens leaves the home, and erases it when all are back. So a line counts once, however many copies it
+// has. "No" is always true; "maybe" may be wrong and then costs a probe. Each home has a filter of its own
+// lines.
 // SPDX-License-Identifier: MIT
 #pragma once
 

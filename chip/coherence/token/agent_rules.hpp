@@ -1,4 +1,4 @@
-// What an agent does with one line (K34): functions of the line's state and one event. No caches, time or
+// Rules of an agent for one line (K34): functions of the line's state and one event. No caches, time or
 // statistics are here, so the controllers and the explorer of all states run the same code.
 //
 //   buffer     evicted lines stay here, readable, until their home has granted the eviction: an agent answers
@@ -31,7 +31,7 @@ struct AgentLine {
   bool is_idle() const { return *this == AgentLine{}; }
 };
 
-/// What an event makes an agent send, at most two messages, and do.
+/// Outcome of an event at an agent: at most two messages, and what the agent does.
 struct AgentOutcome {
   enum class Loss : std::uint8_t { none, right, copy };
   std::array<TokenMessage, 2> sends{};
@@ -52,7 +52,7 @@ class AgentRules {
   /// An access that the line cannot serve and that has no request under way; `replaces`: all bytes will be
   /// written.
   AgentOutcome request(AgentLine& line, std::uint16_t self, bool write, bool replaces = false) const;
-  /// The fulfilled request has been used, or nobody wants to any longer.
+  /// The fulfilled request has been used, or no core wants the line any longer.
   AgentOutcome unblock(AgentLine& line, std::uint16_t self) const;
   /// The line is chosen as a victim; no request of it is under way.
   AgentOutcome evict(AgentLine& line, std::uint16_t self) const;

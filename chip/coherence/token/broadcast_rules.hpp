@@ -1,6 +1,6 @@
-// What nodes do with one line under tokenb (K42 to K45), where no home orders requests: functions of the
-// line's state and one event, without caches, time or statistics, so that the explorer of all states runs the
-// same code.
+// Rules of nodes for one line under tokenb (K42 to K45), where no home orders requests: functions of the
+// line's state and one event. No caches, time or statistics are here, so the controllers and the explorer of
+// all states run the same code.
 //
 //   node       an agent, the line's LLC slice, or its memory controller
 //   transient  a request as it is sent first: nodes answer it with what they have, or not at all
@@ -8,10 +8,8 @@
 //   requester,
 //              those that arrive later too, and answers no transient request
 //   replacing  a store of all bytes of a line needs no data: memory that has all tokens sends them without.
-//   They
-//              are of use to that store only. An agent that waits for something else by then, or for nothing,
-//              and one beside which another's persistent request is active, sends them back to memory, whose
-//              data are good
+//              Only that store can use them. An agent sends them back to memory, whose data are good, if by
+//              then it waits for nothing or something else, or another's persistent request is active
 //   kept       an agent keeps what it asked for until a core has used it, and what comes while its persistent
 //              request is active; what is not in its cache then is "in the buffer"
 // SPDX-License-Identifier: MIT
@@ -23,7 +21,7 @@
 
 namespace rubato::chip {
 
-/// What an agent knows of persistent requests for one line.
+/// State at an agent of the persistent requests for one line.
 struct PersistentEntry {
   enum class Own : std::uint8_t { none, asked, active, done };
   static constexpr std::uint16_t kNoAgent = 0xffff;
@@ -40,16 +38,17 @@ class BroadcastRules {
   /// The request goes to every other node; so does the same message when it is sent again.
   AgentOutcome request(AgentLine& line, std::uint16_t self, bool write, bool replaces = false) const;
   TokenMessage request_of(const AgentLine& line, std::uint16_t self) const;
-  /// Nobody has answered often enough. Its own entry is `none`.
+  /// The agent's request starves: too many tries had no sufficient answer. Precondition: its own entry is
+  /// `none`.
   AgentOutcome persist(PersistentEntry& p, std::uint16_t self) const;
-  /// What was asked for has been used, or no core wants to any longer.
+  /// The line that the agent asked for has been used, or no core wants it any longer.
   AgentOutcome release(AgentLine& line, PersistentEntry& p, std::uint16_t self) const;
   /// The caches have lost the line, which no request is under way for.
   AgentOutcome evict(AgentLine& line, const PersistentEntry& p, std::uint16_t self) const;
   AgentOutcome receive(AgentLine& line, PersistentEntry& p, std::uint16_t self, const TokenMessage& m) const;
 
   enum class Gift : std::uint8_t { nothing, one, all };
-  /// What `m` will make the agent give of what its caches know.
+  /// Tokens that `m` will make the agent give, of those in its caches.
   Gift gift(const AgentLine& line, const PersistentEntry& p, std::uint16_t self, const TokenMessage& m) const;
 
  private:
@@ -75,7 +74,7 @@ class StoreRules {
   StoreRules(std::uint32_t all, bool is_memory) : all_(all), is_memory_(is_memory) {}
 
   AgentOutcome receive(StoreLine& line, const TokenMessage& m) const;
-  /// Of a slice that needs the place: all it has goes to memory.
+  /// Eviction of a slice's line, for its place: all its tokens go to memory.
   AgentOutcome evict(StoreLine& line) const;
 
  private:

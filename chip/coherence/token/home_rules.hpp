@@ -1,8 +1,8 @@
-// What a home does for one line (K31, K33, K36): functions of the line's state and one event, one transaction
-// at a time. Queues, arrays, time and statistics are the controller's, so that the explorer of all states
-// runs the same code. The policies differ in what a miss of the directory asks:
+// Rules of a home for one line (K31, K33, K36): functions of the line's state and one event, one transaction
+// at a time. Queues, arrays, time and statistics belong to the controller, so the controller and the explorer
+// of all states run the same code. The policies differ in what a miss of the directory asks:
 //
-//   sparse   nobody: a line that is out has an entry; evicting the entry takes every copy
+//   sparse   no node: a line that is out has an entry; evicting the entry takes every copy
 //   mosaic   all agents, always; an entry for every request that missed
 //   flask    the LLC, then the filter, then all agents; entries for lines that a probe found shared
 //
@@ -23,9 +23,9 @@
 namespace rubato::chip {
 
 enum class TokenPolicy : std::uint8_t { sparse, mosaic, flask };
-/// Where the publications leave a choice.
+/// Choices that the publications leave open.
 struct TokenVariant {
-  bool probes_when_needed = false;  ///< mosaic asks nobody if the LLC has all tokens (K37)
+  bool probes_when_needed = false;  ///< mosaic asks no agent if the LLC has all tokens (K37)
   bool counts_chip = false;  ///< the filter counts all lines on the chip, not only those that are out (K47)
   std::uint32_t sharer_bits = 64;  ///< of an entry, at most; fewer than agents: a coarse vector (K35)
 };
@@ -83,7 +83,7 @@ class HomeRules {
   /// Takes every token back to the home (H13) and, if told so, to memory (H11, H12). The line is idle.
   HomeOutcome recall(HomeLine& line, bool to_memory) const;
   HomeOutcome receive(HomeLine& line, const TokenMessage& m) const;
-  /// What memory sends to the requester that a home named to it: the line is nowhere else.
+  /// Memory's answer to the requester that a home named to it: the line is nowhere else.
   TokenMessage memory_answer(std::uint16_t requester, std::uint64_t version) const {
     return {.kind = TokenMessage::Kind::tokens,
             .to = TokenMessage::To::agent,

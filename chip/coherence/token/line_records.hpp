@@ -1,7 +1,7 @@
-// What a node of the token protocols knows of lines: a record for each line that there is something to know
-// of. Open addressing with linear probing finds a record, deletion moves later entries back; records
-// themselves do not move, so one stays where it is while others come and go. Nothing is allocated once as
-// many records have been in use at a time as ever will be; those freed last are used first.
+// Records of lines at a node of the token protocols, one for each line of which the node knows anything. Open
+// addressing with linear probing finds a record; deletion moves later entries back. Records themselves never
+// move, so a pointer stays valid while others come and go. Freed records are used again, the last one first.
+// So nothing is allocated once the largest number in use at a time has been reached.
 // SPDX-License-Identifier: MIT
 #pragma once
 

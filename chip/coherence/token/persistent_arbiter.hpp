@@ -1,6 +1,6 @@
-// Whose persistent request is active at a home of tokenb (K44): one at a time, in the order in which they
-// came. Every node acknowledges the begin and the end of each, so no node ever has two entries of one home,
-// in whatever order the network delivers.
+// Arbiter of persistent requests at a home of tokenb (K44). One is active at a time, in the order of arrival.
+// Every node acknowledges the begin and the end of each. So no node ever has two entries of one home, in
+// whatever order the network delivers.
 // SPDX-License-Identifier: MIT
 #pragma once
 

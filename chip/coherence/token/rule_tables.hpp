@@ -1,5 +1,5 @@
-// What the rules of the token protocols do in each state, as tables in Markdown for docs/coherence.md: made
-// by asking the rules themselves, so that they cannot say anything else.
+// Tables in Markdown of the token protocols' rules in each state, for docs/coherence.md. The rules themselves
+// are asked, so the tables always agree with them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -22,7 +22,7 @@ struct AgentRecord {
   std::uint64_t transaction = 0;  ///< of the request that was fulfilled
   AccessParts parts{};            ///< of the request that was fulfilled
   ServedBy served = ServedBy::llc;
-  // Of tokenb:
+  // Members of tokenb:
   PersistentEntry persistent{};
   Cycle asked{};  ///< when the request under way was made first
   std::uint32_t tries = 0;

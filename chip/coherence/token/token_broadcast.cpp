@@ -1,4 +1,4 @@
-// What tiles do as agents under tokenb.
+// Tiles as agents under tokenb.
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/token/token_broadcast.hpp"
 

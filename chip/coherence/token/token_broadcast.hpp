@@ -54,7 +54,7 @@ class TokenBroadcast final : public TokenTiles {
   void ask_all(TileId tile, Flight& flight);
   void wait_for_answers(TileId tile, const AgentRecord& record, LineAddr line, Cycle at);
   void receive_at_agent(Flight& flight);
-  /// What its caches have of an unexpected gift's line.
+  /// Gives the caches the right to write, if they have the line and an unexpected gift completed its tokens.
   void add_to_caches(TileId tile, LineAddr line, const AgentRecord& record);
 
   // ---- Slices, memory, arbiters ----

@@ -1,10 +1,10 @@
-// What agents, homes and memory of the token protocols say to each other about one line (K23), and the tokens
-// that such a message carries (K27).
+// Messages between agents, homes and memory of the token protocols about one line (K23), and the tokens that
+// such a message carries (K27).
 //
 //   agent      a tile's private caches: holds tokens of lines
 //   home       the LLC slice that orders a line's transactions
 //   R          the agent whose request a transaction serves
-//   owner      token: one of a line's; who has it answers for the data, and dirty travels with it
+//   owner      token: one of a line's; its holder answers for the data, and dirty travels with it
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace rubato::chip {
 
-/// Some of a line's tokens, in a place or on their way.
+/// A number of a line's tokens, in a place or on their way.
 struct Tokens {
   std::uint16_t count = 0;
   bool owner = false;  ///< the owner's is among them
@@ -51,7 +51,7 @@ struct TokenMessage {
     memory_acknowledgement,
     flush,  ///< of flask: all lines of the home that a saturated counter counts are to come back (K53)
     flush_acknowledgement,
-    // Of tokenb (K44):
+    // Kinds of tokenb (K44):
     persist,          ///< R starves
     activate,         ///< all tokens of the line go to R until further notice
     deactivate,       ///< they do no longer

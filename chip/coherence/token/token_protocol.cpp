@@ -1,4 +1,4 @@
-// What tiles do as agents of a protocol with homes (K34).
+// Tiles as agents of a protocol with homes (K34).
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/token/token_protocol.hpp"
 

@@ -1,4 +1,4 @@
-// What homes and memory controllers do (K31, K36).
+// Homes and memory controllers (K31, K36).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <span>
@@ -20,7 +20,7 @@ bool belongs_in_llc(const HomeLine& l) {
   return l.llc.count != 0 && l.phase != Phase::recall && l.phase != Phase::write_back;
 }
 
-/// What a directory stores of a line.
+/// Content of a line's directory entry.
 struct EntryBits {
   explicit EntryBits(const HomeLine& l)
       : has_entry(l.has_entry), owner(l.has_entry ? l.owner : 0), sharers(l.has_entry ? l.sharers : 0) {}
@@ -152,8 +152,8 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   transport_.flights.release(index);
 }
 
-/// What a request may need before it begins: sparse a place for an entry, flask counters that can count.
-/// False: it waits until something closes.
+/// Makes room for a request before it begins: sparse may need a place for an entry, flask counters that can
+/// count. False: the request waits until a transaction closes.
 bool TokenProtocol::make_room(TileId t, LineAddr line, HomeRecord& record, Cycle at) {
   TokenHome& home = homes_[t.value];
   const bool is_counted = record.line.llc.count != 0 && (counts_chip_ || record.line.llc.count != all_);
@@ -169,7 +169,7 @@ bool TokenProtocol::make_room(TileId t, LineAddr line, HomeRecord& record, Cycle
     count(home.entries.evictions);
     recall(t, victim, *home.find(victim), false, at);
   }
-  home.directory.fill(slot, line);  // nobody else's, for the line is in a transaction from here on
+  home.directory.fill(slot, line);  // no other line takes it: a transaction of this one is open
   record.entry_slot = slot;
   return true;
 }

@@ -152,7 +152,7 @@ std::uint64_t TokenProtocol::as_groups(std::uint64_t sharers) const {
   return bits;
 }
 
-/// Of a line between two transactions (K91).
+/// Invariants of a line between two transactions (K91).
 std::string TokenProtocol::find_violation(LineAddr line) const {
   const auto wrong = [&](std::string_view what) {
     return fmt::format("line {:#x}, home {}: {}", addr_of(line), home_of(line).value, what);

@@ -19,7 +19,7 @@ void TokenProtocol::set_directory_ways(TileId t, std::uint32_t ways) {
   timeline_->schedule(timeline_->now(), this, kSplitMoves, t.value);
 }
 
-/// One step of a move: a bucket of the sub-table that leaves, or a way of the directory at once.
+/// A step of a move: a bucket of the sub-table that leaves, or a whole way of the directory.
 void TokenProtocol::on_split_moves(TileId t, Cycle at) {
   TokenHome& home = homes_[t.value];
   MovingSplit& split = *home.split;

@@ -48,7 +48,7 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle
   }
   L1Cache& l1 = tile.l1s()[r.l1];
   const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(l1.inner(r.line)) : L1Cache::Victim{};
-  // What has just come is written to both.
+  // A line that has just come is written to L1 and L2, so the L2's array is not read.
   private_path_.fill_l1(r, l1_slot, slot, exclusive, !is_brought || due->was_here, path);
   if (down.state != LineState::invalid) trim(r.tile, l1.outer(down.line), path.at());
   return served;
@@ -117,7 +117,7 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
   return path.blocked(BlockReason::protocol);
 }
 
-/// What a request brought has been used.
+/// The line that a request brought has been used.
 void TokenTiles::end_use(const Request& r, AgentRecord& record, bool passes, Cycle at) {
   if (is_warming() || !passes || r.kind != AccessKind::reserve || reserved_hold_ == 0 ||
       !record.line.is_writable(all_))
@@ -150,7 +150,8 @@ void TokenTiles::ask_again(TileId t, Cycle now) {
 /// The verdict of an access that the tile has the right for (K60). False: blocked.
 bool TokenTiles::check(const Request& r, L2Line& line, const AgentRecord* due, Path& path,
                        CheckResult& result) {
-  // What a request brought came by way of the home and the tiles that gave tokens: only others are asked.
+  // A request that brought the line has passed the home and the tiles that gave tokens: only others are
+  // asked.
   if (due != nullptr) return gate_.check_line(r, line, due->givers, path, result);
   const auto word = [&](TileId from, TileId to) {
     if (from != to) path.until(kNetworkPart, transport_.send_word(from, to, path.at()));
@@ -162,7 +163,7 @@ bool TokenTiles::check(const Request& r, L2Line& line, const AgentRecord* due, P
   return gate_.check_hit(r, line, path, result, ask, [&](TileId home) { word(home, r.tile); });
 }
 
-/// Of an exclusive L2: a line has moved down into its set, or came and no core used it.
+/// Evicts from a set of an exclusive L2 after a line has moved down into it, or came and no core used it.
 void TokenTiles::trim(TileId t, LineAddr line, Cycle at) {
   TileCaches& tile = agents_[t.value].caches;
   if (!tile.is_exclusive()) return;
@@ -260,7 +261,7 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
     // it.
     if (gate_.is_active()) ConflictGate::uncover(l2);
   }
-  // What warming does may let a request go on that cores wait for.
+  // Warming, too, may fulfil a request that cores wait for.
   if (is_warming() && record.waiters == 0) return;
   const Cycle at = is_warming() ? timeline_->now() : flight.at;
   start_timer(kHoldEnds, t, flight.line, record.round, at + kHold);

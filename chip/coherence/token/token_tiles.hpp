@@ -110,7 +110,8 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
   /// Reports what find_violation() finds, if coherence.check is on; not while warming.
   void check_line(LineAddr line) const;
   std::vector<LineAddr> known_lines(LineAddr first, LineAddr last) const;
-  /// Of a tile's copies: one without a token, or a right without all. Adds its tokens up.
+  /// Sum of the tokens of a tile's copies. A violation is a copy without a token, or a right without all
+  /// tokens.
   struct Sum {
     std::uint32_t tokens = 0, owners = 0;
     std::uint64_t holders = 0;  ///< as `sharers_`

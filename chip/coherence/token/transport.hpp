@@ -44,7 +44,7 @@ class Transport final : private EventHandler {
   };
   Transport(const Config& config, const Ports& ports);
 
-  /// What `cause` makes a node at `from` say.
+  /// Sends a message of a node at `from`, which `cause` led to.
   void send(const Flight& cause, const TokenMessage& m, TileId from, TileId to);
   /// The same to each of `to`, as agents, by one message of the network.
   void send_to_all(const Flight& cause, const TokenMessage& m, TileId from, const TileSet& to);
@@ -72,7 +72,7 @@ class Transport final : private EventHandler {
 
   /// Delivers what was sent while warming, and what that makes nodes send. False: nothing was.
   bool drain();
-  /// Of the event that runs; no cycle while warming.
+  /// The cycle of the event that runs; 0 while warming.
   Cycle now() const { return warming_.is_on() ? Cycle{} : timeline_.now(); }
 
   void observe(MessageObserver& observer) { observer_ = &observer; }
