@@ -231,7 +231,7 @@ std::string help_text(const CLI::App& app) {
          "configuration; 3 the program faulted; 4 no progress or out of simulated time; 130 interrupted.\n";
 }
 
-/// What follows the last slash: of the path to a program, all that its stack and so its run may depend on.
+/// The last component of a path to a program: the stack, and so the run, may depend on no other part of it.
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 SessionOptions make_session(const Typed& t, const std::vector<std::string>& words, std::size_t program) {

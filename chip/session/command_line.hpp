@@ -9,7 +9,7 @@
 
 namespace rubato::chip {
 
-/// What the command line asks for: a run, or a text to print (help, version, configuration) with its exit
+/// The request of a command line: a run, or a text to print (help, version, configuration) with its exit
 /// code.
 struct CommandLine {
   bool is_run = false;

@@ -22,7 +22,7 @@ CommitOrder::CommitOrder(std::filesystem::path file, std::function<std::string(A
 
 void CommitOrder::on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor& descriptor, CoreId,
                              Cycle) {
-  // One that creates itself again is still its creator's child.
+  // A task that creates itself again is still its creator's child.
   if (const auto before = tasks_.find(parent); descriptor.is_again && before != tasks_.end() &&
                                                before->second.descriptor.arguments == descriptor.arguments)
     parent = before->second.parent;

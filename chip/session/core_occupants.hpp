@@ -1,4 +1,5 @@
-// Which task or thread each core executes for: what an observer of instructions names beside them.
+// Occupants of cores: the task or thread that each core executes for. Observers of instructions name it
+// beside them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// What the guest prints on stdout: passed on unchanged, kept in output.txt, and searched for the line
-// `check: passed` or `check: failed`. Works on file descriptor 1 itself, which is a pipe meanwhile, so a
-// guest never sees (and never behaves after) what the host's stdout happens to be.
+// Output of the guest on stdout: passed on unchanged, kept in output.txt, and searched for the line `check:
+// passed` or `check: failed`. It replaces file descriptor 1 itself by a pipe. So a guest never sees the kind
+// of the host's stdout, and cannot depend on it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -53,8 +53,8 @@ class GuestOutput {
   const std::string& text() const { return text_; }
   bool is_truncated() const { return truncated_; }
   CheckVerdict verdict() const { return scanner_.verdict(); }
-  /// After finish(): why the stdout that we were started with did not take everything, an errno, or 0.
-  /// Whoever closed a pipe had enough.
+  /// After finish(): the errno with which the original stdout failed to take everything, or 0. A pipe that
+  /// its reader closed is no failure: the reader had enough.
   int lost() const { return lost_; }
 
   static constexpr std::size_t kKept = std::size_t{16} << 20;

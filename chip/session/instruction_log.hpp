@@ -1,5 +1,5 @@
-// What files of instructions have in common: the lines are in the order of execution, name the task or thread
-// that a core executes for, and are tab-separated, compressed while they are written.
+// Common base of files of instructions. Lines are in the order of execution, tab-separated, and compressed
+// while they are written. Each names the task or thread that the core executes for.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -18,7 +18,7 @@
 
 namespace rubato::chip {
 
-/// One copy of an entry, with cores of its own.
+/// A copy of an entry, with cores of its own.
 struct MixedProgram {
   std::string path;
   std::vector<std::string> arguments;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kIncomplete = "incomplete";
-// Of a run of either engine: a run replaces what was there.
+// Files of a run of either engine: a run replaces those of an earlier one.
 constexpr const char* kFiles[] = {"run.toml",      "stats.json",     "summary.json", "series.json",
                                   "trace.json.gz", "commits.tsv.gz", "output.txt",   "log.txt",
                                   "progress.json", "counters.json",  "trace.json",   "instructions.tsv.gz",

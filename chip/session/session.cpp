@@ -139,7 +139,8 @@ void write_results(const RunDirectory& directory, const Simulation& simulation, 
   directory.write("summary.json", summary_json(summary));
 }
 
-/// What a person reads at the end: notes, the summary, what waits for what, and last why the run ended.
+/// The text for the user at the end: notes, the summary, the details of the outcome, and last why the run
+/// ended.
 std::string closing_text(const SummaryInput& summary, const std::vector<std::string>& notes,
                          bool with_summary) {
   std::string text;
@@ -187,7 +188,7 @@ std::string read_all(int file) {
   }
 }
 
-/// What programs side by side printed, but for the first, goes to files of its own.
+/// Results of programs side by side. The output of each but the first goes to a file of its own.
 std::vector<ProgramSummary> collect(const Simulation& simulation, const RunDirectory* directory,
                                     CheckVerdict first) {
   std::vector<ProgramSummary> programs;

@@ -1,5 +1,6 @@
-// One run of the command: drives a Simulation, passes on and keeps what the guest prints, reports progress,
-// obeys interrupts, and leaves the run directory (C24, C26, C27). Knows nothing of how the chip works.
+// Session: one run of the command. It drives a Simulation, passes on and keeps the guest's output, reports
+// progress, obeys interrupts, and leaves the run directory (C24, C26, C27). It does not depend on how the
+// chip works.
 // SPDX-License-Identifier: MIT
 #pragma once
 

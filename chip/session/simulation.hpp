@@ -1,5 +1,5 @@
-// What the command drives: a run and its results, as far as output needs them. The chip is one (main.cpp),
-// the tests of sessions bring their own.
+// Interface between the command and a simulation: a run and its results, as far as output needs them. The
+// chip implements it (main.cpp), and so do the tests of sessions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,7 @@ class UntimedObserver;      // chip/program/fast_forward_watch.hpp
 class MessageObserver;      // chip/coherence/message_observer.hpp
 class TaskObserver;         // chip/speculation/task_observer.hpp
 
-/// One of several programs, as it ended.
+/// Result of one of several programs, when it ended.
 struct ProgramResult {
   std::string name;
   std::uint32_t first_core = 0, cores = 1;
@@ -65,7 +65,7 @@ class Simulation {
   virtual const LineContention* line_contention() const { return nullptr; }
   /// Null: not known.
   virtual const CapsuleCalls* capsule_calls() const { return nullptr; }
-  /// Where threads spent their cycles; null: not known.
+  /// Profile of the cycles of threads; null: not known.
   virtual const ThreadProfile* thread_profile() const { return nullptr; }
   virtual void watch_threads(ThreadWatcher*) {}
   virtual Progress progress() const = 0;
@@ -83,7 +83,7 @@ class Simulation {
   virtual std::string symbol(LineAddr line) const = 0;
   /// A line each: what the user should know though the run went on, such as unknown system calls (C2).
   virtual std::vector<std::string> notes() const = 0;
-  /// What the program printed on stderr, or its end if that is much.
+  /// The program's output on stderr, or the end of it if it is long.
   virtual std::string errors() const = 0;
 };
 

@@ -12,7 +12,7 @@
 
 namespace rubato::chip {
 
-/// Of a counter or total, a gauge or ratio, a histogram.
+/// The value of a counter or total, a gauge or ratio, or a histogram.
 using StatValue = std::variant<std::uint64_t, double, Histogram>;
 
 /// The values of a registry's statistics, in its order.

@@ -31,7 +31,7 @@ Json json_of(const Histogram& h) {
   return {{"buckets", std::move(buckets)}, {"samples", h.samples()}, {"sum", h.sum()}};
 }
 
-/// What energy is computed from: where the statistics of each kind are.
+/// The statistics from which energy is computed, by kind.
 class EnergyRoots {
  public:
   EnergyRoots(const Config& config, const StatRegistry& registry) : config_(config) {
@@ -94,7 +94,7 @@ Json functions(const RegionRecorder::FunctionCycles& by_function,
   return out;
 }
 
-/// Who aborted whom, and the lines that cost most (C25).
+/// Conflicts: the functions of victims and aborters, and the lines that cost most (C25).
 Json conflicts(const StatsDocument& document) {
   const auto function = [&](Addr a) { return a == 0 ? std::string(kNoTask) : document.symbol(a); };
   Json lines = Json::array();
@@ -188,7 +188,7 @@ Json by_number(const std::map<int, std::uint64_t>& counts) {
   return out;
 }
 
-/// Of every thread that ran in detail: its cycles.
+/// The cycles of every thread that ran in detail.
 Json threads(const ThreadProfile& profile) {
   Json out = Json::array();
   for (const auto& [id, thread] : profile.threads()) {
@@ -217,7 +217,7 @@ Json idle(const IdleAccount& account) {
           {"none", account.none()}};
 }
 
-/// What threads waited for, the most cycles first.
+/// Waits of threads, the most cycles first.
 Json waits(const StatsDocument& document) {
   std::vector<const std::pair<const ThreadProfile::Place, ThreadProfile::Waits>*> rows;
   for (const auto& row : document.threads->waits()) rows.push_back(&row);
@@ -245,7 +245,7 @@ Json waits(const StatsDocument& document) {
   return out;
 }
 
-/// Where cores were, most often first.
+/// Sampled places of cores, the most frequent first.
 Json profile(const StatsDocument& document) {
   struct Row {
     const std::vector<Addr>* chain;

@@ -37,7 +37,7 @@ struct StatsDocument {
   const ThreadProfile* threads = nullptr;           ///< null: not known
   std::uint64_t profile_cycles = 0;                 ///< between two samples of it
   const Config* config = nullptr;                   ///< null: nothing is said of energy
-  /// Of programs side by side, each with its own threads and names.
+  /// A program of several side by side, with its own threads and names.
   struct OfProgram {
     std::string name;
     const ThreadProfile* threads;

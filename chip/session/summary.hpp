@@ -14,14 +14,14 @@
 
 namespace rubato::chip {
 
-/// What the host did: the only part of a summary that differs from run to run.
+/// Use of the host: the only part of a summary that differs from run to run.
 struct HostUse {
   double seconds = 0;           ///< from start to end of the run
   double detailed_seconds = 0;  ///< of them in regions of interest
   double peak_mb = 0;
 };
 
-/// One of several programs.
+/// Summary of one of several programs.
 struct ProgramSummary {
   ProgramResult result;
   CheckVerdict check = CheckVerdict::none;
@@ -50,10 +50,10 @@ double mean_cycles(std::span<const ProgramSummary> programs);
 /// The file of the run directory with what the program printed; programs from 0.
 std::string output_name(std::size_t program);
 
-/// Of the whole run: tasks created before a region of interest are its tasks, too (C4).
+/// Tasks created in the whole run: those created before a region of interest are its tasks, too (C4).
 std::uint64_t created_tasks(const SummaryInput& input);
 
-/// One JSON object, ended by a newline.
+/// The summary as a JSON object, ended by a newline.
 std::string summary_json(const SummaryInput& input);
 
 /// Three to six lines, each ended by a newline.

@@ -17,7 +17,7 @@ bool matches(const std::string& glob, const std::string& name) {
   return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
-/// What the interval between two values amounts to.
+/// The change between two values: of a count the difference, of a histogram the mean of its new samples.
 double difference(const StatValue& after, const StatValue& before) {
   if (const auto* count = std::get_if<std::uint64_t>(&after)) {
     return static_cast<double>(*count - std::get<std::uint64_t>(before));

@@ -13,7 +13,7 @@ namespace rubato::chip {
 
 class TimeSeries {
  public:
-  /// What is recorded if no --series is given.
+  /// The statistics that are recorded if no --series is given.
   static const std::vector<std::string>& default_globs();
 
   /// Records the statistics that match one of `globs` ("*" and "?" match dots too).

@@ -21,9 +21,9 @@ struct WatchedRange {
   std::uint64_t bytes = 0;
 };
 
-/// What `text` names: SYMBOL, all of it; SYMBOL+OFFSET or an address, the line of the cache that holds it;
-/// either with :BYTES, so many from there. `find` gives a symbol's range. @throws UsageError for anything
-/// else.
+/// The range that `text` names: SYMBOL, all of it; SYMBOL+OFFSET or an address, the cache line that holds it;
+/// either with :BYTES, so many from there. `find` gives a symbol's range.
+/// @throws UsageError for anything else.
 WatchedRange parse_watch(std::string_view text,
                          const std::function<std::optional<WatchedRange>(std::string_view)>& find);
 
