@@ -71,7 +71,7 @@ void Chip::Impl::add_checkers() {
     const auto place = [this](CoreId core) {
       const Pipeline& pipeline = cores[core.value]->pipeline();
       const auto [low, high] = pipeline.rights().own_stack();
-      // Of tasks alone: a thread's calls use its stack, and is no fault.
+      // Only tasks are checked: a thread's calls use its own stack, which is no fault.
       return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low,
                                 high};
     };

@@ -33,7 +33,7 @@ class UntimedObserver;      // chip/program/fast_forward_watch.hpp
 class MessageObserver;      // chip/coherence/message_observer.hpp
 class TaskObserver;         // chip/speculation/task_observer.hpp
 
-/// What save_checkpoint() did.
+/// Result of save_checkpoint().
 struct CheckpointReport {
   std::uint64_t instructions = 0;  ///< that the program has executed
   std::uint64_t guest_bytes = 0;   ///< mapped
@@ -100,7 +100,7 @@ class Chip {
 
  private:
   struct Impl;
-  // What cores, task units and programs ask of it.
+  // Interfaces of the chip to its cores, task units and programs.
   struct CoreSide;
   struct TaskSide;
   struct ProgramSide;

@@ -38,7 +38,7 @@ Circumstances circumstances(const Config& config, const ProcessOptions& options)
           {"task.capsules", fmt::format("{}", config.task.capsules)}};
 }
 
-/// Those of capsules, and questions that task.capsules answers.
+/// Instructions of capsules, and reads that task.capsules answers.
 bool is_for_any_chip(const isa::Insn& insn) {
   switch (insn.op) {
     case isa::Op::capsule_call:

@@ -7,7 +7,7 @@
 namespace rubato::chip {
 namespace {
 
-// Of Linux.
+// Signal numbers of Linux.
 constexpr int kSigInt = 2, kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigSegv = 11;
 
 int signal_of(FaultKind kind) {
@@ -51,8 +51,8 @@ ChipDebug::After ChipDebug::stop(Thread& thread, const Fault& fault) {
   if (wish == GdbServer::Wish::end) return After::end;
   if (thread.regs.pc != fault.pc) return After::resume;  // the user moved it
   if (fault.kind != FaultKind::breakpoint) return After::as_without;
-  // Where the debugger's breakpoint was there is the program's instruction again, to be stepped over; an
-  // ebreak that is still there is the program's own.
+  // At a breakpoint of the debugger the program's instruction is back in memory, to be stepped over. An
+  // ebreak that is still there belongs to the program.
   const bool is_own =
       memory_.load<std::uint16_t>(fault.pc) == kCompressedEbreak ||
       (memory_.allows(fault.pc, 4, Page::kMapped) && memory_.load<std::uint32_t>(fault.pc) == kEbreak);

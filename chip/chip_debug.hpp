@@ -26,7 +26,7 @@ namespace rubato::chip {
 
 class ChipDebug final : public DebugTarget {
  public:
-  /// What happens to the thread after a stop.
+  /// Continuation of the thread after a stop.
   enum class After : std::uint8_t { resume, as_without, end };
 
   /// `on_code_change` is called after the debugger has written to memory; `core_of` gives the core that a

@@ -1,4 +1,4 @@
-// What a session's options say of the program to be run, or of those to be run side by side.
+// Process options from a session's options, for one program or for programs side by side.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +28,7 @@ inline ProcessOptions process_options(const SessionOptions& options) {
   return process;
 }
 
-/// Of --programs.
+/// The programs of --programs.
 inline std::vector<ProgramPlace> program_places(const SessionOptions& options, const MixFiles& files) {
   std::vector<ProgramPlace> places;
   for (const MixedProgram& program : options.programs) {

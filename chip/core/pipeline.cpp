@@ -386,7 +386,7 @@ dispatch:
     COMPLETE;                                                                         \
     COUNT_BLOCK;                                                                      \
     ++counters_.branches;                                                             \
-    /* What the guest's predictor cannot know, the host's cannot either. */           \
+    /* Branch-free: the host cannot predict a branch that the guest mispredicts. */   \
     const std::uint64_t wrong = predictor_.branch(PC, taken) ? 0 : ~std::uint64_t{0}; \
     counters_.mispredicts -= wrong;                                                   \
     t += mispredict_ & wrong;                                                         \

@@ -36,7 +36,8 @@ namespace rubato::chip {
 
 /// A program uses the task model if it has this symbol: the function that holds the region instruction.
 inline constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
-/// What serial_region() of a program with tasks calls: the code that its tasks are compared with.
+/// The function that serial_region() of a program with tasks calls: the code that its tasks are compared
+/// with.
 inline constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
 /// The value of run.roi with which detail is where the program marks regions.
 inline constexpr std::string_view kAtMarkers = "@markers";
@@ -51,14 +52,14 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
     virtual void on_signal(Program&, Thread& thread) = 0;
     virtual void on_marker(Program&, const Thread& thread, bool begins, const std::string& name) = 0;
     virtual std::optional<Fault> host_call(Program&, Thread& thread, std::int32_t function) = 0;
-    /// Of the chip's clock.
+    /// The cycle of the chip's clock.
     virtual Cycle time() const = 0;
-    /// What lock tickets are drawn by.
+    /// The task or thread on the core, by which lock tickets are drawn.
     virtual LockTickets::Runner runner_of(CoreId core) const = 0;
   };
 
-  /// Where it is on its way. Of a program alone, `ahead` and `inside` in turns; side by side, one after the
-  /// other.
+  /// Progress of the program. A program alone is `ahead` and `inside` in turns; side by side, the phases
+  /// follow one another.
   enum class Phase : std::uint8_t {
     ahead,   ///< in fast-forward, to its region of interest
     there,   ///< at its region, until the others are at theirs (K82)
@@ -84,8 +85,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   LineAddr outer(LineAddr own) const { return line_of_program(number, own); }
 
   bool is_in_detail() const { return phase == Phase::inside; }
-  /// Of a program that has ended: what is wrong with its region of interest, one sentence without a full
-  /// stop; empty if nothing is.
+  /// Fault of the region of interest of a program that has ended: one sentence without a full stop, or empty.
   std::string fault_of_region() const;
   /// The last path component of its file.
   std::string name() const;

@@ -11,7 +11,7 @@ namespace rubato::chip {
 
 class WarmUp final : public FastForward::Observer {
  public:
-  /// Of a program that runs on `cores` cores from `first` on.
+  /// For a program that runs on `cores` cores from `first` on.
   WarmUp(MemorySystem& memory_system, CoreId first, std::uint32_t cores)
       : memory_system_(memory_system), first_(first), cores_(cores) {}
 
