@@ -21,7 +21,7 @@ RUBATO_DEFINE_FAULTS(Fault, kFaultNames, RUBATO_CACHED_FAULTS)
 
 #if defined(RUBATO_CACHED_FAULTY)
 bool has_fault(Fault fault);
-/// Where a fault shows only if another thread comes in between: lets it.
+/// Lets other threads run, for faults that show only if another thread comes in between.
 void let_others_in();
 #else
 constexpr bool has_fault(Fault) { return false; }

@@ -29,7 +29,7 @@ constexpr std::string_view kOtherFlags = "cfhklstuvIOPL";
 
 }  // namespace
 
-/// What the words after the key say.
+/// Flags and key of a meta command.
 struct MetaProtocol::Flags {
   Words words;
   unsigned first = 0;
@@ -268,7 +268,7 @@ void MetaProtocol::set(const Words& words) {
     }
   }
   if (flags.has('C')) to_number(flags.token('C'), request.cas);
-  // Those that store over an item match only with its unique, and none has 0.
+  // Modes that store over an item match only with its unique, and no item has 0.
   const bool replaces = request.mode == StoreMode::set || request.mode == StoreMode::replace;
   request.must_match = flags.has('C') && replaces;
   request.invalidate = flags.has('I');
