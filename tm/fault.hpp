@@ -24,8 +24,8 @@ namespace rubato::tm {
   X(savepoint_keeps_actions) /* the actions of a cancelled nested transaction stay */ \
   X(savepoint_keeps_frees)   /* what a cancelled nested transaction freed is freed */ \
   X(frees_at_once)           /* free in a transaction frees */ \
-  X(quiescence_skipped)      /* an update waits for nobody */ \
-  X(irrevocable_not_alone)   /* who becomes irrevocable does not wait until the others are out */ \
+  X(quiescence_skipped)      /* an update waits for no other thread */ \
+  X(irrevocable_not_alone)   /* an irrevocable transaction does not wait until the others are out */ \
   X(unlocks_before_undo)     /* records are released before memory is restored */ \
   X(savepoint_keeps_stores)  /* stores of a cancelled nested transaction stay in the write set */ \
   X(regime_changed_unclosed) /* the algorithm changes while transactions are under way */ \
@@ -46,8 +46,8 @@ RUBATO_DEFINE_FAULTS(Fault, kFaultNames, RUBATO_TM_FAULTS)
 bool has_fault(Fault fault);
 /// The last commit time, or so many after the first as RUBATO_TM_TIMES says.
 std::uint64_t end_of_era(std::uint64_t first, std::uint64_t last);
-/// Where a fault shows only if another thread comes in between: now and then lets it, unless RUBATO_TM_YIELDS
-/// is set.
+/// Now and then lets other threads run, unless RUBATO_TM_YIELDS is set: some faults show only if another
+/// thread comes in between.
 void let_others_in();
 #else
 constexpr bool has_fault(Fault) { return false; }

@@ -1,5 +1,5 @@
-// One transaction after another: the serial lock is taken at begin (begin.cpp), accesses are plain. Where the
-// transaction may be cancelled, old values are kept (rule T44).
+// Serial algorithm: one transaction after another. The serial lock is taken at begin (begin.cpp), and
+// accesses are plain. If the transaction may be cancelled, old values are kept (rule T44).
 // SPDX-License-Identifier: MIT
 #include <cstring>
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kShortestLook = 20'000, kLongestLook = 200'000;
 constexpr std::uint64_t kFirstMask = 7;
 
-/// What one thread at a time uses, under `is_busy`.
+/// State of the adaptation, which one thread at a time uses, under `is_busy`.
 struct Adapting {
   Chooser chooser;
   AlgorithmId next = AlgorithmId::serial, now = AlgorithmId::serial;
@@ -49,7 +49,7 @@ Window window_until(std::uint64_t now) {
     window.commits += commits;
     window.threads += commits != 0;
   });
-  // Who is in a long transaction has not committed, but is at work.
+  // A thread in a long transaction is at work, though it has not committed.
   if (window.commits < Chooser::kFewestCommits)
     window.threads = std::max(window.threads, registered_threads.load(std::memory_order_relaxed));
   return window;
@@ -129,7 +129,7 @@ void adapt(Thread& thread) {
 }
 
 void reset_adapting_after_fork() {
-  // Who was in the middle of it is gone; what it had found out is of threads that are gone, too.
+  // After a fork, a thread that was adapting is gone, and so are the threads that it had measured.
   is_busy.store(false, std::memory_order_relaxed);
   if (!options.is_adaptive) return;
   adapting.now = static_cast<AlgorithmId>(Regime::algorithm(shared.gate.regime()));

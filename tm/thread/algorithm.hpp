@@ -1,7 +1,6 @@
-// What an algorithm is: a table of functions. The thread's descriptor points to the barriers, so that a
-// symbol of the ABI is a load of the descriptor, a load from the table, and a jump (rule T40). A new
-// algorithm is a file that defines a class for barriers_of() and an Algorithm, and one line in
-// algorithm_list.hpp.
+// Algorithm: a table of functions. The thread's descriptor points to the barriers. So a symbol of the ABI is
+// a load of the descriptor, a load from the table, and a jump (rule T40). A new algorithm is a file that
+// defines a class for barriers_of() and an Algorithm, and one line in algorithm_list.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +15,7 @@ namespace rubato::tm {
 struct Thread;
 struct Savepoint;
 
-/// What the compiler knows about an access: RaR after a read, RaW after a write, RfW a write follows.
+/// Compiler's knowledge of an access: RaR after a read, RaW after a write, RfW a write follows.
 enum class Load : std::uint8_t { plain, after_read, after_write, for_write };
 enum class Store : std::uint8_t { plain, after_read, after_write };
 constexpr std::size_t kLoads = 4, kStores = 3;
