@@ -121,7 +121,7 @@ void Engine::fill_choices() {
     const ResourceOptions options = engine::options_of(i);
     const bool reads = (i & engine::kReadsChoice) != 0 && options.isolation == Isolation::shared_reads;
     if (reads) choices_[i] |= engine::handle::kReads;
-    if (count_ == 1) continue;                                      // nobody to be kept apart from
+    if (count_ == 1) continue;                                      // no other worker to be kept apart from
     if (options.synchronization > Synchronization::pool) continue;  // no handle has it
     const Primitive primitive = table(options);
     if (goes_to_pool(primitive, reads)) choices_[i] |= engine::handle::kPooled;
@@ -183,7 +183,7 @@ Engine::GivesBack::~GivesBack() {
   engine_.turn.give_back();
 }
 
-/// Those that there are not yet. They are paused.
+/// Starts the threads that do not exist yet. They are paused.
 void Engine::start_threads(bool pins) {
   if (workers_.size() > 1) watch.start();
   threads_.reserve(workers_.size());
@@ -228,7 +228,7 @@ void Engine::run() {
     self.work();
     pause_workers();
     if ((events.look_ordered() & Events::kStop) != 0) {
-      // What a worker has kept that has not woken up since its pause, it drops before others' tasks are
+      // Tasks kept by a worker that has not woken up since its pause: it drops them before others' tasks are
       // destroyed.
       for (const auto& worker : workers_) {
         while (worker->seen.has_kept.load(std::memory_order_seq_cst)) {
@@ -357,8 +357,9 @@ constinit thread_local ThreadState* current_thread = nullptr;
 
 namespace {
 
-/// Of a thread that is not a worker, from its first create() to its end. Destructors that run behind that of
-/// AtEnd, of static objects for one, may still create tasks: for them there is another, which nobody deletes.
+/// State of a thread that is not a worker, from its first create() to its end. Destructors that run after
+/// that of AtEnd, of static objects for one, may still create tasks: for them there is another state, which
+/// is never deleted.
 constinit thread_local native::OutsideThread* outside_state = nullptr;
 constinit thread_local bool is_ending = false;
 struct AtEnd {

@@ -27,7 +27,7 @@ class Engine : public Shared {
   /// For run(). @throws TaskError inside a task, and beside another thread's run(); behind an algorithm that
   /// another thread has called it waits.
   void take_turn();
-  /// Of a thread that has taken the turn: gives it back, and writes the trace.
+  /// Scope of a thread that has taken the turn: its end gives the turn back, and writes the trace.
   class GivesBack {
    public:
     explicit GivesBack(Engine& engine) : engine_(engine) {}
@@ -47,7 +47,7 @@ class Engine : public Shared {
   // ---- Threads outside ----
   /// What native::drop_pending() does.
   void drop_between_runs();
-  /// Of a thread that is not a worker.
+  /// For a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
   void open_hold();
   void close_hold();
@@ -80,7 +80,7 @@ class Engine : public Shared {
 };
 
 Engine& the_engine();
-/// Which it has been.
+/// The engine. Precondition: it has been started.
 Engine& started_engine();
 /// Whether the engine was started by the process that this one was forked from.
 bool is_forked_copy();

@@ -51,8 +51,8 @@ void begin_plainly(Cell* cell) {
   resume_actor(*cell);
 }
 
-/// Of a thread outside: it is there and, if it has messages, its turn, too, or neither, when Shared::reached
-/// is closed after a failed run.
+/// Begins an actor of a thread outside. The actor exists and, if it has messages, its turn, too; or neither,
+/// if Shared::reached is closed after a failed run.
 [[gnu::noinline]] void begin_outside(Cell* cell, void (*begin)(Cell*)) {
   const auto& self = static_cast<native::OutsideThread&>(this_thread());
   const native::Reached::Scope scope(the_shared().reached, self.place, cell);

@@ -88,7 +88,7 @@ void retire_cell(Cell& cell) {
   retire_cell(cell);
 }
 
-/// What an actor's turn has taken from its mailbox and not handled.
+/// Drops the messages that an actor's turn has taken from its mailbox and not handled.
 void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
   const engine::ActorScope nobody(0);
   auto& lanes = cell.extras->lanes;
@@ -227,7 +227,7 @@ class Turn {
     }
   }
 
-  /// What is rare. True: that was a step.
+  /// Rare steps. True: that was a step.
   [[gnu::noinline]] bool attend() {
     if (has_ended()) return false;
     const bool is_killed = cell_.is_killed.load(std::memory_order_relaxed) != 0;
@@ -380,7 +380,7 @@ class Turn {
   push_admitted(self, cell, node);
 }
 
-/// What the runtime sends to kill an actor ends it before the next message, not after all that wait.
+/// A kill message of the runtime ends the actor before the next message, not after all that wait.
 void note_kill(std::uint64_t to, const MessageNode* node) {
   if (node->type == &engine::message_type<engine::KillMessage> && engine::is_alive(to))
     engine::cell_of(to)->is_killed.store(1, std::memory_order_relaxed);
@@ -412,7 +412,7 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a full mailbox: until there is room, the run has ended, or that time has come.
+/// Waits for a full mailbox: until there is room, the run has ended, or that time has come.
 void wait_for_room(std::uint64_t to, Clock::time_point until) {
   Cell& cell = *engine::cell_of(to);  // its bound stays the cell's
   engine::Bounded& bounded = *engine::bounded_of(cell);
@@ -436,7 +436,7 @@ bool count_from_outside(std::uint64_t to, MessageNode* node, std::chrono::nanose
     auto place = engine::Place::not_counted;
     engine::with_living(to, [&place](Cell& cell) { place = engine::take_place_or_wait(cell); });
     if (place == engine::Place::taken) node->word |= MessageNode::kAdmitted;
-    // Where nothing runs it may be this thread that is to run.
+    // If nothing runs, this thread may be the one that is to run.
     if (place != engine::Place::full || !the_shared().is_running() || the_shared().is_stranger()) return true;
     const Clock::time_point now = Clock::now();
     if (!until) {

@@ -17,7 +17,7 @@ namespace rubato::inline v0::native {
 using engine::Cell;
 using engine::MessageNode;
 
-/// Where the queue keeps its ends: senders' and owner's on different lines of the cell.
+/// The ends of the queue: senders' and owner's on different lines of the cell.
 struct CellEnds : Cell {};
 /// A cell with its mailbox: any number of messages, a push tells whether a turn is to be scheduled, and
 /// finish() whether the actor has nothing to do.
@@ -104,9 +104,9 @@ void deliver(const engine::Task* task);
 /// After a failed run, when nothing runs: the actors that are there, and those of their mailboxes that have
 /// messages, which no turn is due for, are marked. While Shared::reached is closed.
 void mark_mailboxes(CellHeap& cells);
-/// What is in the marked mailboxes becomes dead letters. Until then messages of threads outside may still
-/// come to them; actors that such threads construct meanwhile, and what these send to themselves, are not
-/// touched.
+/// Messages in the marked mailboxes become dead letters. Until then messages of threads outside may still
+/// come to them. Actors that such threads construct meanwhile, and messages that these send to themselves,
+/// are not touched.
 void clear_mailboxes(CellHeap& cells);
 
 }  // namespace rubato::inline v0::native

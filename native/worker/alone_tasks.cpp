@@ -37,7 +37,7 @@ void AloneTasks::stand_by() {
   } while (must_stand(word));
 }
 
-/// It waited for others' tasks that run alone, and these have run.
+/// Its turn has come: the tasks of other workers that run alone, and asked before, have run.
 bool AloneTasks::is_turn() const { return turn_ && shared_.turns_alone.is_on(*turn_); }
 
 bool AloneTasks::run() {

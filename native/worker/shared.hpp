@@ -46,12 +46,12 @@ class Shared {
   // ---- How many, and by which options ----
   const native::Options& options() const { return options_; }
   unsigned workers() const { return count_; }
-  /// One for each worker: an idle worker leaves a CPU idle.
+  /// Whether there is a CPU for each worker: then an idle worker leaves a CPU idle.
   bool has_cpus() const;
   /// By how much a switch between two turns of actors is made dearer (RUBATO_ACTOR_SWITCH).
   std::uint64_t dear_ticks() const { return dear_ticks_; }
   Worker& worker(unsigned index) const { return *workers_[index]; }
-  /// Whose task memory a worker uses.
+  /// The core group whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;
   /// The CPUs that this process may use, as they were when the engine started.
   static const Topology& machine();

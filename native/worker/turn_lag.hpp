@@ -32,9 +32,9 @@ class TurnLag {
   bool is_timing() const { return switch_began_ != 0; }
   /// The next task begins.
   void note_next(const engine::Task& task);
-  /// Of a turn that is made dear (turn_scheduling.hpp), after what makes it so. `before`: its sender's part.
+  /// Notes a turn that is made dear (turn_scheduling.hpp), after the extra work. `before`: its sender's part.
   void note_dear(std::uint64_t before);
-  /// The worker has found nothing: it is no switch any more.
+  /// The worker has found nothing: the interval is no switch any more.
   void forget_switch() { switch_began_ = 0; }
 
  private:
