@@ -1,4 +1,4 @@
-// A run seen from outside the chip: how far it is, how it ended, and who watches it.
+// A run seen from outside the chip: its progress, its outcome, and its observers.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -29,7 +29,7 @@ class MemoryHierarchy : public MemorySystem {
   /// From `first` on, `lines` lines a tile are used by that tile only: its own slice orders them, so that
   /// they stay off the network. Before any access; at most once.
   virtual void set_private_lines(LineAddr first, std::uint64_t lines) = 0;
-  /// The tile's cores run program `program` (K81): accesses of a core and what it is told of are of the
+  /// The tile's cores run program `program` (K81): accesses and notifications of a core are of the
   /// program's own lines; all else here is of lines with its number. Before any access; 0 if never said.
   virtual void set_program(TileId tile, std::uint32_t program) = 0;
   /// The smallest number of sets in an array of tags that tell programs' lines apart: only fewer programs

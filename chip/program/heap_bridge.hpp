@@ -1,5 +1,6 @@
-// Between programs and the ideal allocator (run.alloc=ideal): who calls, on behalf of which attempt, and what
-// checkers and the program's decoded code must know of it. Without that allocator no call comes here.
+// Bridge between programs and the ideal allocator (run.alloc=ideal): the caller, the attempt on whose behalf
+// it calls, and the information for checkers and the program's decoded code. Without that allocator no call
+// comes here.
 // SPDX-License-Identifier: MIT
 #pragma once
 

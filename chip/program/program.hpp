@@ -1,8 +1,8 @@
-// A program on the chip (K80): its memory, process, decoded blocks, fast-forward, heap, and the threads
-// that wait for its cores. A chip has one, or several side by side, which share caches, network and memory
-// but not an address. Programs know cores by their own numbers, from 0.
+// A program on the chip (K80): its memory, process, decoded blocks, fast-forward, heap, and the threads that
+// wait for its cores. A chip has one, or several side by side, which share caches, network and memory but not
+// an address. Programs know cores by their own numbers, from 0.
 //
-// What it is not: it runs nothing by itself. The chip does, and is told through Host what the process says.
+// A program runs nothing by itself. The chip runs it, and receives the program's requests through Host.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -82,7 +82,7 @@ class TraceWriter final : public TaskObserver, public ThreadWatcher, public Mess
   void write_event(std::string_view fields);
   void write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now);
   const std::string& name_of_function(Addr function);  // short, quoted for JSON
-  /// Cause, and of a conflict who caused it and where, as JSON members that begin with `key`.
+  /// The cause, and of a conflict also its causer and its place, as JSON members that begin with `key`.
   std::string arguments_of(const AbortReason& reason, std::string_view key);
   /// `aborted`: the attempt did not finish, for this reason. `suspended`: the task will go on.
   void end_slice(CoreId core, Cycle now, const AbortReason* aborted = nullptr, bool suspended = false);

@@ -1,6 +1,6 @@
-// Every access to a range of memory, one line each: who read or wrote it, when, where, and which value. For
-// the line that a report accuses. Tab-separated and compressed, like the trace of instructions. In
-// fast-forward there are neither cycles nor cores: a line has `-` instead.
+// Watchpoint: every access to a range of memory, one line each, with the reader or writer, the time, the
+// place and the value. It serves to examine the line that a report accuses. Tab-separated and compressed,
+// like the trace of instructions. In fast-forward there are neither cycles nor cores: a line has `-` instead.
 // SPDX-License-Identifier: MIT
 #pragma once
 

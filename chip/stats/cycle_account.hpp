@@ -1,6 +1,5 @@
-// The account of every core's cycles (C23): the class says for what, the part says where inside the machine,
-// and the task function says for whom. Cycles of a speculative attempt wait with the attempt until it commits
-// or aborts.
+// The account of every core's cycles (C23): by class (purpose), part (place inside the machine) and task
+// function. Cycles of a speculative attempt wait with the attempt until it commits or aborts.
 //
 // Invariant, checked by verify(): for each core, the sum over all classes and parts == cycles simulated in
 // detail.

@@ -104,7 +104,7 @@ void Admission::await_send_buffer(Cycle now) {
       [this](Cycle at, std::uint32_t slot) { state_.schedule(at, TaskEvent::accepted_arrives, slot); });
 }
 
-// ---- Who waits ----
+// ---- Waiting tasks ----
 
 bool Admission::has_refused(const Task& task) const {
   return std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.task == &task; });

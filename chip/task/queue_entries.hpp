@@ -1,4 +1,4 @@
-// The entries of a tile's task queue: how many are in use, by what, and who may have another. C9, C13.
+// The entries of a tile's task queue: how many are in use, by what, and which task may have another. C9, C13.
 // TaskQueue knows the tasks that have them.
 //
 // Invariants:

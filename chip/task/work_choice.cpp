@@ -116,7 +116,7 @@ Choice WorkChoice::choose_beside_refills(const Choice& guest) const {
     if (spiller_.is_untimed_due() && spiller_.lacks_entry_for_untimed()) {
       if (spiller_.can_spill()) return {Choice::spill};
       if (state_.context.speculation != nullptr && room_.latest_spillable() != nullptr)
-        return {};  // it gives way
+        return {};  // the latest attempt is aborted to free an entry
     }
     // Spilled tasks are not overtaken by later ones that could only speculate.
     if (next != nullptr &&

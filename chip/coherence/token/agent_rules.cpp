@@ -48,7 +48,7 @@ void AgentRules::tally(std::uint16_t self, std::uint32_t count, bool owner, Agen
   out.send(m);
 }
 
-/// K29: who has the owner token gives another one, which there is.
+/// K29: the holder of the owner token gives another token; it has at least two.
 void AgentRules::give_one(AgentLine& line, std::uint16_t self, const TokenMessage& m,
                           AgentOutcome& out) const {
   if (line.held.count < 2) out.violation = "the owner has no token to give";

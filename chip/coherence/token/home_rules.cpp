@@ -124,8 +124,8 @@ void HomeRules::ask(HomeLine& line, Kind kind, const TileSet& targets, HomeOutco
               .requester = line.request.requester};
 }
 
-/// H9. Memory sends the line and all tokens to R by itself; who replaces the line needs nothing of memory's
-/// but the tokens.
+/// H9. Memory sends the line and all tokens to R by itself. A request that replaces the line needs nothing of
+/// memory's but the tokens.
 void HomeRules::read_memory(HomeLine& line, HomeOutcome& out) const {
   const std::uint16_t r = line.request.requester;
   line.was_served = true;

@@ -1,6 +1,7 @@
 // TokenB (K2, K42 to K45): a miss asks every tile, the line's LLC slice and its memory controller at once,
-// and no home orders anything. Requests that meet may each get a part; who gets nothing in time asks again,
-// and in the end persistently, which the line's home arbitrates. Its rules of a line are broadcast_rules.
+// and no home orders anything. Requests that meet may each get a part. An agent that gets nothing in time
+// asks again, and in the end persistently; the line's home arbitrates persistent requests. The rules for a
+// line are in broadcast_rules.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -136,7 +136,8 @@ void TokenTiles::end_hold(TileId t, LineAddr line, AgentRecord& record, Cycle at
   if (!agent.refused.empty()) timeline_->schedule(later(at, timeline_->now()), this, kEntryFree, t.value);
 }
 
-/// An entry is free. Who was refused first asks first; those that find none again keep their order.
+/// An entry is free. Refused accesses ask again, the first refused one first; those that find none again keep
+/// their order.
 void TokenTiles::ask_again(TileId t, Cycle now) {
   resumed_.swap(agents_[t.value].refused);
   for (const RefusedAccess& a : resumed_) {
