@@ -20,7 +20,7 @@ class Clock {
   void tick() { tick_by(0); }
   /// For tests: moves this clock by so many seconds, at once.
   void move(std::int64_t seconds) { tick_by(seconds); }
-  /// For tests: stands still until it is told to go on.
+  /// For tests: stops the clock, or lets it go on.
   void pause(bool paused) {
     std::lock_guard guard(mutex_);
     paused_ = paused;

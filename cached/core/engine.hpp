@@ -213,7 +213,7 @@ class CacheEngine {
   virtual void tune(const LruTuning& tuning) = 0;
   virtual LruTuning tuning() const = 0;
 
-  /// Posted when there is work for who calls `expand`; null if nothing says so.
+  /// Posted when there is work for the thread that calls `expand`; null if work is not announced.
   virtual sem_t* wakes() { return nullptr; }
 
   // --- reports ---------------------------------------------------------------------------------------------

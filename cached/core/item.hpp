@@ -1,6 +1,6 @@
-// The stored item: header, CAS unique, key, client flags and data, in the sizes that memcached has, so that
-// `-m`, `-n`, `-f`, `-I` and `stats slabs` mean the same (rule T74). No locking here: who may touch which
-// field is said beside it.
+// The stored item: header, CAS unique, key, client flags and data. Sizes are those of memcached, so `-m`,
+// `-n`, `-f`, `-I` and `stats slabs` mean the same (rule T74). No locking here: each field's comment says
+// which threads may touch it.
 //
 // "Chunk" is a piece of a page; an item fills one, or heads a chain of them when it is larger than
 // `slab_chunk_max`. Chunks of a chain have the same header, with kChunk set.

@@ -170,7 +170,7 @@ class CacheMover : public CacheMemory<D> {
   std::mutex running_;
   struct {
     Counter pages, rescues, chunk_rescues, evictions, inline_reclaims, busy_items, busy_deletes;
-  } counts_;  // written by who holds running_
+  } counts_;  // written by the holder of running_
   mutable std::size_t turn_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Discipline `tm`, branch IP of the publication (T83): an item's lock is a transactional word (T59) between
-// whose acquisition and release the item is touched plainly; LRU lists and slabs are transactions. Who meets
-// an item inside a transaction of its list tries the lock there, and touches the item in the same
+// Discipline `tm`, branch IP of the publication (T83). An item's lock is a transactional word (T59), and
+// between its acquisition and release the item is touched plainly. LRU lists and slabs are transactions. A
+// transaction of a list that meets an item tries the item's lock, and touches the item in the same
 // transaction.
 //
 // Why plain and transactional accesses to an item do not meet: acquiring the lock is a transaction, whose

@@ -45,7 +45,7 @@ void Connection::ready(void* self, int events) {
   auto& connection = *static_cast<Connection*>(self);
   Turn turn = connection.turn_.load(std::memory_order_acquire);
   while (turn != Turn::thread) {
-    // More arrives while requests are under way: those are told, and the loop need not say it again.
+    // More arrives while requests are under way: their turn notes it, and the loop need not report it.
     if (turn != Turn::requests) return connection.watch_.change(0);
     if (connection.turn_.compare_exchange_weak(turn, Turn::requests_and_more, std::memory_order_acquire))
       return connection.watch_.change(0);

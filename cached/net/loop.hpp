@@ -34,7 +34,7 @@ class Loop final : public RequestSource {
     ended_ = true;
     ended_.notify_all();
   }
-  /// Until who turns it has said that it ended.
+  /// Waits until the thread that turns the loop has said that it ended.
   void wait_for_end() const { ended_.wait(false); }
   /// Whether the caller is the thread that turns it.
   bool is_turned_here() const {

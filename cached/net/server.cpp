@@ -71,7 +71,7 @@ void Server::take_signals() {
 }
 
 void Server::listen() {
-  take_signals();  // who can connect can also end it
+  take_signals();  // first: a client that can connect can also end the server
   if (!settings_.auth_file.empty() && !read_users())
     throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password",
                                           settings_.auth_file));

@@ -27,7 +27,7 @@ class Fiber {
   static Fiber* current();
 
  private:
-  struct Switch;  // what a jump between stacks takes, and what sanitizers are told about it
+  struct Switch;  // needs of a jump between stacks, and its announcement to sanitizers
 
   static constexpr std::size_t kStack = 128 << 10;  // of which only what is touched takes memory
   void* mapping_;

@@ -177,8 +177,8 @@ class StageAccess : public OnCommit {
       Outside::copy(to, from, n);
   }
 
-  // The publication's Fig. 2 behind its transformation: who stores one item too many wakes the maintainer,
-  // once.
+  // The publication's Fig. 2 after its transformation: a thread that stores one item too many wakes the
+  // maintainer, once.
   void linked(std::size_t buckets) {
     if (add(items_, std::uint64_t{1}) <= buckets * 3 / 2 || load(growing_)) return;
     store(growing_, 1);
