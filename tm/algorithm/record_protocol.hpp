@@ -103,7 +103,7 @@ template <bool is_logged, class Copy>
     if (record.compare_exchange_strong(word, RecordWord::locked_by(thread), std::memory_order_acquire,
                                        std::memory_order_relaxed)) {
       thread->locked.push({&record, word});
-      Atomics::fence(std::memory_order_release);  // who reads a value of ours then finds the lock
+      Atomics::fence(std::memory_order_release);  // a reader of our values then finds the lock
       return;
     }
   }

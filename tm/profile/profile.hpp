@@ -45,7 +45,7 @@ class Profile {
 
   profile::Block& block_;
   profile::Site* site_ = nullptr;
-  std::atomic<std::uintptr_t> shown_site_{0};  ///< what others say whom they met
+  std::atomic<std::uintptr_t> shown_site_{0};  ///< by which other threads name this one in a conflict
   std::uint64_t began_ = 0, serializations_ = 0;
   Sizes sizes_{};
   std::uint64_t retries_ = 0;

@@ -54,9 +54,9 @@ class Gate {
     return regime;
   }
 
-  /// The same for the only registered thread, without a fence: the heavy fence of who takes the bias away
-  /// comes before this store, then the bias is seen to be gone, or behind it, then the store is seen. The
-  /// caller is inside iff the gate is still biased and kept_out_by() is 0.
+  /// The same for the only registered thread, without a fence. If the heavy fence of the thread that takes
+  /// the bias away comes before this store, the bias is seen to be gone; otherwise that thread sees the
+  /// store. The caller is inside iff the gate is still biased and kept_out_by() is 0.
   std::uint32_t try_enter_biased(Line<A>& line, bool is_holder) {
     line.snapshot.store(0, std::memory_order_relaxed);
     line.slot.store(line.slot.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -172,7 +172,7 @@ class Gate {
     wait_until_all_outside(own);
   }
 
-  /// A new generation: who waits for it goes on, although the gate may be closed again by then.
+  /// Begins a new generation: threads that wait for it go on, although the gate may be closed again by then.
   void open() {
     regime_.fetch_add(Regime::kGeneration - Regime::kClosed, std::memory_order_seq_cst);
     wake_waiters<A>(regime_, waited_);

@@ -1,5 +1,5 @@
-// To whom a transaction loses again and again: where there are more threads than cores, the owner of a record
-// may not run, and fighting for it keeps it from running (rule T48).
+// Losses of a transaction, in a row, to the same owner of a record. If there are more threads than cores, the
+// owner of a record may not run, and fighting for the record keeps the owner from running (rule T48).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -32,7 +32,7 @@ class SequenceLock {
   bool try_lock(std::uint64_t seen) {
     if (!value_.compare_exchange_strong(seen, seen + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
       return false;
-    A::fence(std::memory_order_release);  // who reads a value of ours then finds the lock taken
+    A::fence(std::memory_order_release);  // a reader of our values then finds the lock taken
     return true;
   }
   void unlock() {
