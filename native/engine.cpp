@@ -223,7 +223,7 @@ void Engine::run() {
   }
   events.lower(Events::kPaused);
   watch.note_busy();
-  if (has_work_for_anybody()) events.notify_all();  // who was woken before went to sleep again
+  if (has_work_for_anybody()) events.notify_all();  // workers woken before this went to sleep again
   for (;;) {
     self.work();
     pause_workers();

@@ -45,7 +45,7 @@ class Engine : public Shared {
   void run_group(TaskGroup& group, void (*start)(void*), void* work);
 
   // ---- Threads outside ----
-  /// What native::drop_pending() does.
+  /// Implements native::drop_pending().
   void drop_between_runs();
   /// For a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);

@@ -25,7 +25,7 @@ enum class Fault : std::uint8_t {
   no_local_epochs,  ///< running tasks hold nothing back
   // sleep and end
   no_recheck,           ///< a worker that announced that it is idle does not look for work again
-  wakes_without_epoch,  ///< who is about to sleep does not notice that it is woken
+  wakes_without_epoch,  ///< a worker about to sleep does not notice that it is woken
   ends_when_idle,       ///< run() returns when one worker is idle, whatever is left
   // threads outside
   silent_arrival,    ///< a task from outside wakes no worker

@@ -1,6 +1,6 @@
-// The constants of the native engine's policies: who runs next, at what pace, what is shared when. Each with
-// its unit and reason, and the row of bench/native that shows when it is wrong, or the unit test where no row
-// can. What only limits memory, and what a protocol needs to be correct, is with its class.
+// The constants of the native engine's policies: the next task, the pace, and when tasks are shared. Each
+// with its unit and reason, and the row of bench/native that shows when it is wrong, or the unit test where
+// no row can. What only limits memory, and what a protocol needs to be correct, is with its class.
 //
 // To change one: this file, then `bench/native --rows ROW` before and after, in turns.
 // SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@
 
 namespace rubato::inline v0::native::policy {
 
-// ---- Who runs next: rotation.hpp, own_tasks.hpp, worker.cpp (R5) ----
+// ---- The next task: rotation.hpp, own_tasks.hpp, worker.cpp (R5) ----
 
 /// Tasks from one list into the ring at once: enough to prefetch, few enough for one of high priority to come
 /// soon. Row: empty-task.

@@ -13,7 +13,7 @@ namespace rubato::inline v0::native {
 
 class RunTurn {
  public:
-  /// By whom: run() of the program, an algorithm, or what ends the process.
+  /// The holder of the turn: run() of the program, an algorithm, or what ends the process.
   enum class Taker : std::uint8_t { none, run, algorithm, end };
 
   /// False: another thread has it.

@@ -37,7 +37,7 @@ class Closed {
   Reached& reached_;
 };
 
-/// Shared by who asks and the task that does it, one of which may be gone before the other.
+/// Shared by the asking thread and the task that does it, one of which may be gone before the other.
 struct Request {
   std::mutex mutex;
   std::condition_variable changed;

@@ -1,5 +1,5 @@
 // Speculative lagging [L] (Fig. 3): before something is given up, wait a little for what would make it
-// unnecessary, where samples say that this pays. No clock and no engine: who gives up brings the waiting, and
+// unnecessary, if samples say that this pays. No clock and no engine: the caller brings the waiting, and
 // random numbers. Rules A40 to A43.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -40,7 +40,8 @@ class ParkCost {
   std::uint64_t noted_ = 0;
 };
 
-/// A49: who was away from its CPU in the middle of a wait shares it with others, and lets it be for a while.
+/// A49: a thread that was away from its CPU in the middle of a wait shares it with others. It does not lag
+/// for a while.
 class Preemptions {
  public:
   explicit Preemptions(double ticks) : ticks_(ticks) {}

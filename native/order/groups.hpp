@@ -1,13 +1,13 @@
 // Tasks that wait for a TaskGroup (.after). A task that must wait, and the end of a group for which one
-// waits, take a latch for a few instructions; nothing else does. No memory: who waits is linked through the
-// tasks themselves. Rule R5 ("group").
+// waits, take a latch for a few instructions; nothing else does. No memory: waiting tasks are linked through
+// themselves. Rule R5 ("group").
 //
 // The group's word: members created and not finished, and two bits. `kWaited`: tasks wait in its list.
 // `kReleasing`: the last member has left, and the thread that removed it is about to release(). While it is
 // set no other thread releases, and tasks that wait are kept, so that the group cannot end before release()
 // has let go of it.
 //
-//   who                     from                        to
+//   call                    from                        to
 //   add_member()            n                           n + 1
 //   remove_member()         n, not the last waited for  n - 1
 //                           1, kWaited                  0, kReleasing: the caller must release()

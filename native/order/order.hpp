@@ -1,10 +1,10 @@
-// The state of timestamp order that all workers share: which timestamp is current, and who may go on to the
-// next. Rule R9. What is done with it: native/worker/ordered_part.cpp.
+// State of timestamp order that all workers share: the current timestamp, and the right to go on to the next.
+// Rule R9. Its use: native/worker/ordered_part.cpp.
 //
-//   phase     who runs tasks of the current timestamp          over when
+//   phase     tasks of the current timestamp are run by        over when
 //   inline    the owner alone; `left` counts them              left == 0
-//   shared    all workers, through pools and published chunks  outstanding reaches 0: who brings it there is
-//   the owner
+//   shared    all workers, through pools and published chunks  outstanding reaches 0; the last
+//                                                              worker to finish is the owner
 //
 // Linked tasks of later timestamps are in the worker's radix heap; of a timestamp with very many, most are
 // packed (native/order/packed_tasks.hpp), with several workers by pool. Such a timestamp's phase is always
@@ -31,8 +31,8 @@ struct alignas(64) Order {
   Atomic<std::uint64_t> current{0};
   Atomic<unsigned> owner{0};
   Atomic<bool> is_shared{false};
-  /// The owner runs tasks with locales outside their pools. Who claims a pool looks at it: only a task
-  /// without a timestamp can be in one then (see has_mixed).
+  /// The owner runs tasks with locales outside their pools. A worker that claims a pool looks at this: only a
+  /// task without a timestamp can be in the pool then (see has_mixed).
   Atomic<bool> is_inline{false};
   /// In this run a task without a timestamp went into a pool. Set before it is pushed; is_inline is set
   /// before the owner looks here. So either the owner sees it, or the worker that claims the pool sees

@@ -150,8 +150,8 @@ class PackedTasks {
   std::uint32_t read_ = 0;     // words of the first
 };
 
-/// A list on its way through a pool, as one task that is none: who takes it runs the list's tasks in its
-/// place. Its block is freed like a task's.
+/// Carrier of a list on its way through a pool: looks like one task. The worker that takes it runs the list's
+/// tasks in its place. Its block is freed like a task's.
 inline constexpr engine::TaskCode kCarrierCode{nullptr, nullptr, nullptr,           false,
                                                false,   0,       engine::kNoPointer};
 inline bool is_carrier(const Task* task) { return task->code == &kCarrierCode; }

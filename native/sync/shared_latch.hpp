@@ -36,10 +36,10 @@ class SharedLatch {
       return false;
     });
   }
-  /// Readers went in before a waiting writer; or a writer insists, so that only an insisting one gets in. The
-  /// writer that set the bit must not leave it behind, and the next one may have set it again.
+  /// Readers went in before a waiting writer, or a writer insists. In both cases only an insisting writer
+  /// gets in. The writer that set the bit must not leave it behind, and the next one may have set it again.
   bool must_insist() const { return (word_.load(std::memory_order_relaxed) & (kPassed | kInsists)) != 0; }
-  /// False: call it again until it is true. Those who are inside leave, and others that insist.
+  /// False: call it again until it is true. Holders leave, and so do other insisting writers.
   bool insist(unsigned tries = kSpinTries) {
     return spin<Atomics>(tries, [this] {
       std::uint64_t seen = word_.load(std::memory_order_relaxed);

@@ -16,7 +16,7 @@ namespace rubato::inline v0::native {
 namespace {
 
 /// False: others held the latch all the time, and the task is to be put back. `insist`, again and again, gets
-/// it from those who hold it now.
+/// it from its present holders.
 template <class TryLock, class Insist>
 bool lock_in_turn(const Task* task, TryLock try_lock, Insist insist) {
   Patience waiting(header_of(task).waiting);

@@ -25,8 +25,7 @@ Idling::Idling(Worker& worker) : worker_(worker), shared_(worker.shared) {
 Idling::~Idling() = default;
 
 /// Looks without taking; ordered against announce() by seq_cst. Ready pools that may not be taken from are no
-/// work: end_inline() notifies.
-/// Who may go on to the next timestamp does so before it idles.
+/// work: end_inline() notifies. A worker that may go on to the next timestamp does so before it idles.
 bool Idling::can_find_work() const {
   if (!shared_.inbox_ready.is_empty() || worker_.seen.has_work_of_its_own()) return true;
   const bool may_take = worker_.ordered.may_take_pools();

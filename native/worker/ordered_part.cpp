@@ -213,7 +213,7 @@ bool OrderedPart::advance_all() {
 /// already.
 void OrderedPart::begin_large(std::uint64_t at) {
   // Before the phase: in it other workers' heaps are theirs.
-  std::uint64_t unfinished = 0;  // who has linked tasks is one until he has counted them
+  std::uint64_t unfinished = 0;  // a worker with linked tasks counts as one until it has counted them
   others_.clear();
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     OrderedPart& part = shared_.worker(w).ordered;
@@ -286,7 +286,7 @@ bool OrderedPart::append_inline(Chain chain) {
 
 void OrderedPart::run_in_order() {
   const std::uint64_t word = shared_.events.look();
-  // Pools and who idles wait until it is worth a look at the clock: some microseconds.
+  // Pools and idle workers wait until it is worth a look at the clock: some microseconds.
   worker_.sharing.update_worth();
   const std::uint64_t stride =
       std::clamp<std::uint64_t>(worker_.sharing.worth().tasks(), 1, policy::kMostTimestamps);

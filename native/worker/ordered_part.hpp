@@ -45,8 +45,8 @@ class OrderedPart {
   bool share_phase();
   /// Between two phases or with nothing to run.
   void leave_inline();
-  /// Pools are for all again. Who found them closed may sleep: ordered against its look as work is against
-  /// Idling::can_find_work().
+  /// Opens the pools to all workers again. A worker that found them closed may sleep: ordered against its
+  /// look as work is against Idling::can_find_work().
   void end_inline();
 
   // ---- Any worker, in a shared phase ----

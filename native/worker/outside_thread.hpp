@@ -1,4 +1,4 @@
-// A thread that is no worker, but creates tasks or actors: what it has of its own.
+// State of a thread that is no worker, but creates tasks or actors.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -122,7 +122,7 @@ class Shared {
   std::vector<std::uint64_t> choices_;
   unsigned count_ = 1;  // of workers
   std::uint64_t dear_ticks_ = 0;
-  std::unique_ptr<TraceFile> trace_;  // before those who write it
+  std::unique_ptr<TraceFile> trace_;  // before the workers, which write it
   std::vector<std::unique_ptr<Worker>> workers_;
   Atomic<bool> is_running_{false};
   std::atomic<std::thread::id> runner_{};
@@ -131,13 +131,13 @@ class Shared {
   engine::ResourceHeader* retired_ = nullptr;
 };
 
-/// The engine's, which the first call starts.
+/// The engine, as workers share it. The first call starts the engine.
 Shared& the_shared();
 
 /// All that threads outside have created; the mailboxes that have messages are marked, see
 /// mark_mailboxes(). Between runs, or while no task runs.
 Chain take_inbox(Shared& shared);
-/// When a run has ended, and nothing runs: asks without an answer, and stashed messages.
+/// After a run, while nothing runs: reports asks without an answer, and stashed messages.
 void say_what_actors_wait_for(Shared& shared);
 
 }  // namespace rubato::inline v0::native

@@ -122,7 +122,7 @@ void Sharing::wake(std::uint64_t workers) {
   if (!shared_.events.notify(static_cast<int>(workers))) return;
   if (begin != 0) shared_.wake_ticks.store(ticks() - begin, std::memory_order_relaxed);
   worker_.counts.wake_ups.add();
-  time_from_here();  // who was woken may have had this CPU at once
+  time_from_here();  // the woken worker may have had this CPU at once
 }
 
 void Sharing::time_from_here() { worth_.begin(ticks(), worker_.counts.finished.get()); }

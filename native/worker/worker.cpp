@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The loop, and who runs next.
+// The worker's loop, and the choice of its next task.
 #include "native/worker/worker.hpp"
 
 #include <thread>
@@ -197,7 +197,7 @@ bool Worker::attend(std::uint64_t word) {
   return true;
 }
 
-// ---- Who runs next (R5) ----
+// ---- The next task (R5) ----
 
 /// @returns the only task there is, if it is private: it needs no ring, with none before it to prefetch for.
 Task* Worker::refill() {
@@ -306,7 +306,7 @@ void Worker::do_duties() {
 /// Work of a worker with an empty ring. @returns false if there is nothing to run.
 bool Worker::find_work() {
   if ((shared.events.look() & Events::kStop) != 0) {
-    drop_everything();  // the ring is empty, the lists need not be; who idles holds no task
+    drop_everything();  // the ring is empty, the lists need not be; an idle worker holds no task
     return false;
   }
   if (!deferred_.is_empty()) route_deferred();  // of the destructor of a removed resource

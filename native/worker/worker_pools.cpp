@@ -130,7 +130,7 @@ void WorkerPools::take_packed(TaskPool& pool) {
     }
   } catch (...) {
     worker_.fail();
-    finish(pool);  // for who drops what is in it: none of the tasks in the ring will run
+    finish(pool);  // so that its tasks can be dropped: none of those in the ring will run
   }
 }
 
