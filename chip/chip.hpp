@@ -47,7 +47,8 @@ class Chip {
   /// @param config resolved. @throws UsageError if the program cannot be loaded or the configuration not be
   /// built.
   Chip(const Config& config, ProcessOptions process);
-  /// Programs side by side (K80), on cores of their own. What is said of one program below is of the first.
+  /// Programs side by side (K80), on cores of their own. Members below that speak of one program mean the
+  /// first.
   Chip(const Config& config, std::vector<ProgramPlace> programs);
   ~Chip();
 

@@ -1,6 +1,6 @@
 // Checkpoints: a program is fast-forwarded once, up to where it would depend on the chip, and goes on from
-// there on any chip. What it did until then must not depend on what may differ, so the file names all that it
-// may have depended on.
+// there on any chip. Its run until then must not depend on anything that may differ later. So the file names
+// everything that it may have depended on.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>

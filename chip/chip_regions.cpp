@@ -1,5 +1,5 @@
-// Task regions (C7): how they begin and end for cores, task units and checkers. Which threads serve them is
-// the business of TaskRegion.
+// Task regions (C7): how they begin and end for cores, task units and checkers. TaskRegion chooses the
+// threads that serve them.
 // SPDX-License-Identifier: MIT
 #include "chip/chip_impl.hpp"
 

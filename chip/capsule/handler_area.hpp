@@ -1,7 +1,7 @@
 // Memory of a core for the abort handlers of its capsule calls (P44): records of one line each, in simulated
 // memory that no guest reaches. A record is in use from the registration of a handler until its attempt has
-// committed, or the handler has been read to be run. Those given back last are used first: they are likely to
-// be in the L1.
+// committed, or the handler has been read to be run. Records given back last are used first: they are likely
+// to be in the L1.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -42,7 +42,7 @@ class MemoryHierarchy : public MemorySystem {
   /// Walks every cache and directory: inclusion, single writer or many readers, directory agreement and, if
   /// coherence.check is on, versions (C21). Empty, or the first violation as a sentence.
   virtual std::string check_invariants() const = 0;
-  /// Before any access. Of protocols by messages; others have none to show.
+  /// Before any access. Only protocols by messages have messages to show.
   virtual void observe_messages(MessageObserver&) {}
 };
 

@@ -1,6 +1,6 @@
 // A tile's private caches as one holder of copies: its L2, inclusive of the L1s of its cores, and the record
-// of which L1s hold a line and which has it exclusively (C20). What happens here takes no network; the
-// protocol adds time.
+// of which L1s hold a line and which has it exclusively (C20). No action here uses the network; the protocol
+// adds time.
 //
 //   L1 index     2 * core within the tile, + 1 for data
 //   exclusive    (K20, of tiles of one core) the L2 holds only what no L1 holds: the array has further ways

@@ -38,7 +38,7 @@ class Programs {
 
   /// Several, or one that does not have the whole chip: then there are no tasks.
   bool is_shared() const { return is_shared_; }
-  /// The only one, if there is one. Of several it is the first.
+  /// The only one, if there is one. With several programs it is the first.
   Program& sole() const { return *list_.front(); }
   /// The program of `core`; of a core that no program has, the first one.
   Program& of(CoreId core) const { return *by_core_[core.value]; }
@@ -82,7 +82,7 @@ class Programs {
   bool count_those_done(std::uint64_t instructions, Cycle now, const InstructionsOf& executed);
   std::uint64_t fast_forward_instructions() const;
   std::uint64_t mapped_bytes() const;
-  /// Registers statistics of the disk. Of several programs each has a disk of its own, and program.P.cycles
+  /// Registers statistics of the disk. With several programs each has a disk of its own, and program.P.cycles
   /// and program.P.instructions, P from 1.
   void register_stats(StatRegistry& registry) const;
 

@@ -65,7 +65,7 @@ class TaskRegion {
   /// Detail is over, and with it the wait.
   void forget_entering() { entering_ = nullptr; }
 
-  /// `owner` has entered. What was before it: detail, and the region of interest.
+  /// `owner` has entered. The flags give the state before: in detail, and in the region of interest.
   void begin(Thread& owner, bool is_within_detail, bool is_within_roi);
   /// The workers of cores, in the order of cores: the owner is the first.
   std::span<const Worker> workers() const { return std::span(all_).first(config_.chip.cores); }

@@ -21,7 +21,7 @@ namespace rubato::chip {
 class TasksOutside {
  public:
   /// `is_shared`: programs side by side have no tasks (K80). `workers`: threads that are to serve a region.
-  /// Those given by reference outlive it.
+  /// Parameters given by reference outlive it.
   TasksOutside(const Config& config, TaskSystem& tasks, std::uint32_t workers, bool is_shared)
       : config_(config), tasks_(tasks), workers_(workers), is_shared_(is_shared) {}
 

@@ -1,6 +1,6 @@
 // Threads of ordinary programs on the cores of a chip in detail (C3): which thread a free core is given, what
-// becomes of it at the end of its slice, and what the profile of threads sees of that. Which of the waiting
-// threads is next is ThreadScheduler's choice; when a program is in detail at all is said by Programs.
+// becomes of it at the end of its slice, and what the profile of threads sees of that. ThreadScheduler
+// chooses the next of the waiting threads; Programs says when a program is in detail at all.
 //
 // Invariant: a runnable thread of a program in detail is on one core, or waits in the program's scheduler
 // once.

@@ -107,8 +107,8 @@ void declare(CLI::App& app, Typed& t) {
   app.add_flag("--version", t.version, "Print the version and end");
 }
 
-/// Index of PROGRAM in `words`, or their number: the first word that is no option and no option's value. What
-/// follows is the guest's, whatever it looks like.
+/// Index of PROGRAM in `words`, or their number: the first word that is no option and no option's value. All
+/// later words are the guest's, even if they look like options.
 std::size_t find_program(const CLI::App& app, const std::vector<std::string>& words) {
   std::size_t i = 1;
   while (i < words.size()) {

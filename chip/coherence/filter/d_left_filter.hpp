@@ -10,8 +10,8 @@
 //
 // Sub-tables come and go while lines are counted, the last one each time (K57, K58). One that leaves takes no
 // new cells, and its overflow counters are not looked at any longer; bucket by bucket its cells are rolled
-// back to h and put elsewhere. Of one that comes, lines in overflow have touched no counter: all say "maybe"
-// until none is left.
+// back to h and put elsewhere. In a sub-table that comes, lines in overflow have touched no counter: all
+// counters say "maybe" until no such line is left.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -174,9 +174,9 @@ bool TokenProtocol::make_room(TileId t, LineAddr line, HomeRecord& record, Cycle
   return true;
 }
 
-/// K53. What agents hold of the saturated counter's lines is taken back, when each agent has looked for such
-/// lines and told; those of open transactions follow when they have closed. Flush and answers change nothing
-/// and make no events (K26).
+/// K53. Flush of a saturated counter: each agent looks for lines of the counter and answers, then the home
+/// takes their tokens back. Lines of open transactions follow when these have closed. Flush and answers
+/// change nothing and make no events (K26).
 void TokenProtocol::flush(TileId t, Cycle at) {
   TokenHome& home = homes_[t.value];
   count(home.entries.flushes);

@@ -62,7 +62,7 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
   AgentRecord* record = nullptr;
   if (agent.due != 0 || slot == kNoL2Slot) record = agent.find(r.line);
 
-  // 1. What a request brought is used first, and its cycles have passed already.
+  // 1. A line that a request brought is used first; its cycles have passed already.
   AgentRecord* due = nullptr;
   if (record != nullptr && record->line.is_unblock_due && !record->is_reserved) {
     due = record;

@@ -10,7 +10,7 @@
 //   with an unknown end is resolved when that end is known. So only interactions with the memory system are
 //   events.
 // - Alone: fences, atomics, lr, sc, CSRs, calls, faults and accesses to two lines wait until all instructions
-//   before them have committed. Those that order memory also wait for the store queue (K67).
+//   before them have committed. Instructions that order memory also wait for the store queue (K67).
 //
 // Invariants: instructions before the head have performed, and are final. An entry leaves at the head as soon
 // as its completion time is known. Therefore all instructions that may be squashed are behind a load that has
