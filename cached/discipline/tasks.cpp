@@ -1,5 +1,5 @@
 // The cache with discipline `tasks` (rule T86): shards, each a whole cache with table, lists and classes, and
-// a resource of the native engine. What a request does to a shard is done in the shard's turn.
+// a resource of the native engine. A request works on a shard in the shard's turn.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>

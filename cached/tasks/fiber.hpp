@@ -20,7 +20,8 @@ class Fiber {
   void prepare(Body body, void* argument);
   /// Runs the body in this thread until it leaves or ends; true if it has ended.
   bool resume();
-  /// In the body: returns to the caller of `resume`. What follows runs in the next one's thread.
+  /// In the body: returns to the caller of `resume`. Code after the call runs in the thread of the next
+  /// `resume`.
   void leave();
   void* argument() const { return argument_; }
   /// The one that runs in this thread, if any.
