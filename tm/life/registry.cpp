@@ -96,7 +96,8 @@ void in_parent() {
   pthread_mutex_unlock(&registry_lock);
   if (is_closed) shared.gate.give_back();
 }
-// The child has one thread. What the others held is free again, and so is what before_fork() took.
+// The child has one thread. Everything that the other threads held is free again, and so is everything that
+// before_fork() took.
 void in_child() {
   is_closed_for_fork = false;
   pthread_mutex_unlock(&registry_lock);

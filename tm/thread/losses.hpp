@@ -1,5 +1,5 @@
-// Losses of a transaction, in a row, to the same owner of a record. If there are more threads than cores, the
-// owner of a record may not run, and fighting for the record keeps the owner from running (rule T48).
+// Losses of a transaction, in a row, to the same owner of a record (rule T48). If there are more threads than
+// cores, the owner may not run. Fighting for the record then keeps the owner from running.
 // SPDX-License-Identifier: MIT
 #pragma once
 
