@@ -125,7 +125,7 @@ struct File {
 File file;
 
 // Handlers run in the reverse order of their registration: the one below first, then this one, registered
-// before main(), for programs that never called run(). What fork() copied writes nothing.
+// before main(), for programs that never called run(). A copy made by fork() writes nothing.
 const int registered = file.path == nullptr ? 0 : std::atexit([] {
   if (getpid() == file.process) file.write(file.is_serial ? 1 : 0, {}, {});
 });

@@ -1,6 +1,7 @@
 // The constants of the native engine's policies: the next task, the pace, and when tasks are shared. Each
 // with its unit and reason, and the row of bench/native that shows when it is wrong, or the unit test where
-// no row can. What only limits memory, and what a protocol needs to be correct, is with its class.
+// no row can. Constants that only limit memory, or that a protocol needs to be correct, are with their
+// classes.
 //
 // To change one: this file, then `bench/native --rows ROW` before and after, in turns.
 // SPDX-License-Identifier: MIT

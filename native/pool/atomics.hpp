@@ -1,7 +1,7 @@
 // The atomic operations that the protocols of native/ are written in. Production code uses std::atomic; the
 // interleaving explorer (tests/native/pool) puts its own policy in, whose every operation is a scheduling
-// point. What needs the order of a store and a later load makes both of them seq_cst: no fence is needed, and
-// ThreadSanitizer understands it.
+// point. Code that needs the order of a store and a later load makes both of them seq_cst. So no fence is
+// needed, and ThreadSanitizer understands it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

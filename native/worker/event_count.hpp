@@ -10,9 +10,9 @@
 // or announce() comes before notify()'s look. That look then sees an idle worker and changes the epoch, so
 // that sleep() returns.
 //
-// Not all idle workers sleep: some still look, some lag. Those that sleep are counted, so that the system
-// call is made only for them (rule A33). A sleeper counts itself before the kernel compares the epoch, and
-// notify() looks at the count after it has changed the epoch: one of them sees the other.
+// Not all idle workers sleep: some still look, some lag. Sleepers are counted, so that the system call is
+// made only for them (rule A33). A sleeper counts itself before the kernel compares the epoch, and notify()
+// looks at the count after it has changed the epoch: one of them sees the other.
 //
 // While all sleep, threads from outside wake the one that was last first. The kernel by itself wakes sleepers
 // in the order in which they came: each in turn, every one with cold caches on a CPU that has slept long.

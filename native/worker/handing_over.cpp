@@ -23,8 +23,8 @@ const engine::TaskCode Worker::kHuskCode{run_husk, nullptr, &typeid(HandedOver),
 
 void Worker::run_husk(Task*) { static_cast<Worker*>(engine::current_thread)->husks_.add(); }
 
-/// The last task of a list cannot be taken, since the worker may be about to link another behind it. What it
-/// is to do goes into another block; a task that does nothing stays. @returns null if that is done already,
+/// The last task of a list cannot be taken, since the worker may be about to link another behind it. So its
+/// work goes into another block, and a task that does nothing stays. @returns null if that is done already,
 /// or there is no memory.
 Task* Worker::copy_last(TaskList& list, engine::WorkerHeap& from) {
   Task* const last = list.first_seen();

@@ -1,11 +1,11 @@
 // A worker's own tasks: those of normal priority without timestamp that nothing must serialize, and which of
 // them runs next. Rules R2 and R5.
 //
-// Few that wait run oldest first, so that each has its turn and there is something to prefetch. Of many the
-// newest run first: a program that splits its work again and again keeps only as many tasks as its recursion
-// is deep, and they are in the cache. Other workers that take some of them get the oldest, which stand for
-// the most work. Tasks of one creator start in the order of their creation always, and none waits for ever:
-// of many, too, the oldest have a turn now and then, and `fair` ones (Annotations) every other one.
+// Few that wait run oldest first, so that each has its turn and there is something to prefetch. If there are
+// many, the newest run first: a program that splits its work again and again keeps only as many tasks as its
+// recursion is deep, and they are in the cache. Other workers that take some of them get the oldest, which
+// stand for the most work. Tasks of one creator start in the order of their creation always, and none waits
+// for ever: of many, too, the oldest have a turn now and then, and `fair` ones (Annotations) every other one.
 //
 // Order, from the oldest to the newest: the lists, each a batch's children; `created`, where create() links.
 // SPDX-License-Identifier: MIT

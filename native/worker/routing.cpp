@@ -87,8 +87,8 @@ void Worker::end_delivery(Task* task) {
   heap.free<sizeof(Task)>(task);
 }
 
-/// A task that another thread created: it is born when it arrives. What it is annotated with must not be
-/// removed before; that is up to the other thread.
+/// A task that another thread created: it is born when it arrives. The other thread ensures that no resource
+/// of its annotations is removed before.
 void Worker::admit(Task* task) {
   counts.submitted.add();
   if (is_delivery(task)) [[unlikely]]

@@ -1,5 +1,5 @@
 // A worker: its parts, the loop that runs tasks, and one task's run. Rules R2, R4, R5, R9, R10; MxTasking,
-// Sec. 2.3 and 4.3. What is decided, and by which constants, is in the parts and in policy.hpp.
+// Sec. 2.3 and 4.3. Decisions are in the parts, their constants in policy.hpp.
 //
 // Sources of a worker's tasks, in the order in which an idle one looks: its own lists, the next timestamp,
 // chunks and ready pools of its own, the inbox of other threads, then other workers' ready pools and
