@@ -64,9 +64,9 @@ class Chip {
   /// Before run(): waits for what the debugger says at the first instruction, and asks it at each stop.
   void debug(GdbServer& server);
 
-  /// Instead of run(): fast-forwards until the program would first depend on the chip (a task instruction, a
-  /// thread, a question about cores, the region of interest), and writes what it has done so far into `file`.
-  /// @throws UsageError if it ends before, or has what a checkpoint cannot hold.
+  /// Instead of run(): fast-forwards until the program would first depend on the chip, and writes its state
+  /// into `file`. Such points are a task instruction, a thread, a question about cores, and the region of
+  /// interest. @throws UsageError if it ends before, or has what a checkpoint cannot hold.
   CheckpointReport save_checkpoint(const std::filesystem::path& file, const ProcessOptions& options);
   /// Before run(): the program goes on where the checkpoint was taken. @throws UsageError if that is of
   /// another program, or of one that ran otherwise.

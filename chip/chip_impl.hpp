@@ -1,6 +1,6 @@
 // The chip's parts in the order of their construction, and the course of a run: which part is asked when.
-// Running is in chip.cpp, the ways of programs to their regions and out of them in chip_programs.cpp, task
-// regions in chip_regions.cpp, and what cores, task units and programs ask in chip_sides.cpp.
+// Running is in chip.cpp, and task regions are in chip_regions.cpp. The ways of programs to their regions and
+// out of them are in chip_programs.cpp. Interfaces to cores, task units and programs are in chip_sides.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// The way of an access through its core's L1 and its tile's L2, as it is under every protocol: the first look
-// at the L1, the use of a copy there, and the fill of the L1 once the L2 has the line with the right that the
-// access needs. How the L2 gets it is the protocol's.
+// The way of an access through its core's L1 and its tile's L2, the same under every protocol. It consists of
+// the first look at the L1, the use of a copy there, and the fill of the L1. The fill follows once the L2 has
+// the line with the right that the access needs; the protocol brings the line there.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,8 +17,8 @@ class PrivatePath {
   PrivatePath(Hierarchy& parts, const ConflictGate& gate) : parts_(parts), gate_(gate) {}
 
   /// Serves an access that needs nothing but its L1: a caller need not have asked that. Small, since many a
-  /// spill or refill needs no more. Else `leave(slot, is_in_l1)`: the L1 lacks the line or the right to it
-  /// (then not `is_in_l1`), or the line is not marked for the access and is checked as an L2 hit (C15).
+  /// spill or refill needs no more. Else `leave(slot, is_in_l1)`. Without `is_in_l1`, the L1 lacks the line
+  /// or the right to it. With it, the line is not marked for the access and is checked as an L2 hit (C15).
   template <class Leave>
   AccessResult access(CoreId core, LineAddr own, AccessKind kind, Cycle now, Leave&& leave) {
     const bool active = gate_.is_active();

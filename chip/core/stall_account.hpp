@@ -1,5 +1,5 @@
-// Cycles that a core waited for memory, by the parts of the accesses it waited for (C23), until they are
-// taken and charged to a class of cycles. All other cycles are the core's own.
+// Cycles that a core waited for memory, by the parts of the accesses that it waited for (C23). They stay here
+// until they are taken and charged to a class of cycles. All other cycles are the core's own.
 // SPDX-License-Identifier: MIT
 #pragma once
 

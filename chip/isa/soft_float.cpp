@@ -129,7 +129,8 @@ Number sum(const Number& a, const Number& b, unsigned rm, std::uint32_t& flags) 
   const Number& large = a.exponent >= b.exponent ? a : b;
   const Number& small = a.exponent >= b.exponent ? b : a;
   // Headroom of a bit, for the carry. At most 106 bits of m are significant, so the bits jammed away lie far
-  // below the rounding position even after a cancellation (which can only be long if nothing was jammed).
+  // below the rounding position. A cancellation does not change that: it can only be long if nothing was
+  // jammed.
   const u128 m = large.m >> 1, other = shift_right_jam(small.m >> 1, large.exponent - small.exponent);
   if (large.negative == small.negative) return normalized(large.negative, large.exponent + 1, m + other);
   if (m == other) return {Kind::zero, rm == kDown};

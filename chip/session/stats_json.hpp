@@ -53,9 +53,8 @@ struct StatsDocument {
 /// `threads`, `idle`, `waits` and `profile`; of programs side by side `programs`, a list with these of each.
 /// `regions`, if the program has marked some: each with its name, how often it began, values, functions.
 /// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
-/// outside task regions; nor has `capsules`, which is there if a task called one, nor `contention`, which is
-/// there with run.contention, nor `parallelism`, which is
-/// there if task regions were sampled.
+/// outside task regions. Without roots are also `capsules` (there if a task called one), `contention` (with
+/// run.contention) and `parallelism` (if task regions were sampled).
 std::string stats_json(const StatsDocument& document);
 
 }  // namespace rubato::chip

@@ -3,8 +3,8 @@
 // GVT. An attempt that was aborted while it ran ends there, with the cause in its name; one that was aborted
 // after its body had ended has its slice behind it, and an instant in the lane of its core names task and
 // cause; where a capsule goes on after its task was aborted, a slice of its own follows. Under a coherence
-// protocol by messages a tile has lanes for its caches, its home and the memory controller there, a slice a
-// message that arrives, and a flow a transaction. Timestamps are simulated microseconds. Functions have short
+// protocol by messages a tile has lanes for its caches, its home and the memory controller there. An arriving
+// message is a slice, a transaction a flow. Timestamps are simulated microseconds. Functions have short
 // names; the whole ones are a table at the end. Memory is bounded.
 // SPDX-License-Identifier: MIT
 #pragma once

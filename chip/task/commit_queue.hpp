@@ -1,6 +1,6 @@
 // The tile's commit queue: attempts whose bodies ended, in no particular order, until they commit or abort
-// (C9, C17). Virtual times stand in a list of their own. A search for the latest one, or for those before the
-// GVT, thus reads no attempt, each of which would be a miss in the host's nearest cache. Invariants:
+// (C9, C17). Virtual times stand in a list of their own. So a search for the latest one, or for those before
+// the GVT, reads no attempt. Each attempt read would be a miss in the host's nearest cache. Invariants:
 // times()[i] is the virtual time of attempts()[i]; attempts neither become exceptioned nor cease to be while
 // they are here.
 // SPDX-License-Identifier: MIT

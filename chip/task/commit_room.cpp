@@ -37,11 +37,11 @@ std::uint32_t CommitRoom::running_attempts() const {
 
 // Spilled tasks show that there is enough work; without them the core has nothing better to do than to run
 // ahead. With spilled tasks there are two reasons to hold. A full commit queue has no place for an attempt
-// later than all in it, such as another one of the latest timestamp. And if the GVT's timestamp has had more
-// tasks than the commit queue holds, and others of it are in memory, tasks that run ahead only add to the
-// spilled ones. When the last of them are running, cores that have ended theirs would wait for other tiles:
-// they run ahead if each attempt that runs has a place, for one that stalls would keep its core from the next
-// timestamp's tasks.
+// later than all in it, such as another one of the latest timestamp. The other reason: the GVT's timestamp
+// has had more tasks than the commit queue holds, and others of it are in memory. Tasks that run ahead then
+// only add to the spilled ones. When the last of them are running, cores that have ended theirs would wait
+// for other tiles: they run ahead if each attempt that runs has a place, for one that stalls would keep its
+// core from the next timestamp's tasks.
 std::optional<Timestamp> CommitRoom::hold_from(bool has_earliest) const {
   const CommitQueue& queue = state_.commit_queue;
   if (has_started_many() && (has_earliest || queue.size() + running_attempts() >= queue.capacity())) return 0;

@@ -179,8 +179,8 @@ Obstacle RoomFinder::at_locale(const Candidates& candidates) const {
 
 // C9: the latest of all running attempts gives its core to an earlier task that precedes them all. A refill
 // gets it too, since all tasks may be waiting for spilled ones. A task that the GVT waits for takes the core
-// of a later attempt that waits for room, even if others that it does not precede are running. A task without
-// a timestamp does so too.
+// of a later attempt that waits for room. It does so even if attempts that it does not precede are running.
+// The same holds for a task without a timestamp.
 Obstacle RoomFinder::at_core(const Candidates& candidates) const {
   if (has_core()) return {};
   const Task* earliest = candidates.earliest;  // that could use a core
