@@ -1,5 +1,5 @@
-// Accesses of program memory: of any alignment, and single instructions, since other threads may write at the
-// same time where a transaction is about to find out that it has to restart.
+// Accesses of program memory, of any alignment. Each is a single instruction: other threads may write at the
+// same time, before a transaction finds out that it has to restart.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// The choice of the algorithm at run time (rule T50): threads count what they commit, look at the clock now
-// and then, and the one that finds a window to be over asks the Chooser and changes the regime.
+// The choice of the algorithm at run time (rule T50): threads count their commits, and look at the clock now
+// and then. A thread that finds a window to be over asks the Chooser and changes the regime.
 // SPDX-License-Identifier: MIT
 #pragma once
 

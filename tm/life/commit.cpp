@@ -86,8 +86,8 @@ void commit_in_hardware(Thread& thread) {
     run_commit_actions(thread);
 }
 
-/// Is there nothing to do but to let others see the writes, and to let them in? Not if actions, allocations
-/// or threads that wait for a condition have to be looked after, or upkeep is due.
+/// Whether the commit only has to publish the writes and let others in. False if actions, allocations or
+/// threads that wait for a condition need care, or upkeep is due.
 [[gnu::always_inline]] inline bool is_simple(const Thread& thread) {
   const std::uint64_t committed = thread.committed.load(std::memory_order_relaxed) + 1;
   return thread.nesting == 1 && (committed & thread.upkeep_mask) != 0 && !shared.watches.any() &&

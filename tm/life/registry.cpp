@@ -51,8 +51,8 @@ void leave_registry(void* descriptor) {
 /// Under the registry's lock: the gate is closed for a fork.
 bool is_closed_for_fork = false;
 
-/// Lets others run. False after ten seconds: what the forking thread holds may be what a transaction inside
-/// waits for, and a fork that never returns is worse than a child that sees half a transaction.
+/// Lets others run. False after ten seconds: a transaction inside may wait for something that the forking
+/// thread holds. A fork that never returns is worse than a child that sees half a transaction.
 class ForkPatience {
  public:
   bool operator()() {

@@ -223,8 +223,9 @@ class Gate {
         !regime_.compare_exchange_strong(word, next, std::memory_order_seq_cst, std::memory_order_relaxed));
   }
 
-  /// The gate is biased to the only registered thread, which begins and ends without a fence and, where the
-  /// algorithm takes the serial lock, without the lock (rule T34). The caller holds the registry's lock.
+  /// The gate is biased to the only registered thread, which begins and ends without a fence (rule T34). If
+  /// the algorithm takes the serial lock, that thread does without the lock. The caller holds the registry's
+  /// lock.
   void bias() {
     if (A::has_heavy_fence()) regime_.fetch_or(Regime::kBiased, std::memory_order_seq_cst);
   }

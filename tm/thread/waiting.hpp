@@ -10,8 +10,8 @@
 namespace rubato::tm {
 
 /// Returns when `word` is not `seen` any more, or when is_over() says so. `nudge` is called before each
-/// longer wait; a wait that can be over without a change of the word, or whose nudge can get lost, says with
-/// `is_repeated` that it has to look again after a millisecond.
+/// longer wait. `is_repeated`: looks again after a millisecond. It is for a wait that can be over without a
+/// change of the word, or whose nudge can get lost.
 template <class A, class Word, class IsOver, class Nudge>
 void wait_until(Word& word, std::uint32_t seen, Word& waited, bool is_repeated, IsOver is_over, Nudge nudge) {
   for (int i = 0; i < A::kLongSpins; ++i) {
