@@ -326,8 +326,8 @@ namespace {
 
 Engine* started = nullptr;
 
-/// The process may end by any thread and at any time, in the middle of a run, too, and static objects that
-/// are destroyed later may still have threads that create tasks: the engine is never destroyed.
+/// The engine is never destroyed. Any thread may end the process at any time, even in the middle of a run.
+/// Static objects that are destroyed later may still have threads that create tasks.
 Engine* start() {
   started = new Engine;
   std::atexit([] { started->end_of_program(); });
