@@ -1,6 +1,6 @@
 // Reservations (lr) whose lines have left their L1 caches. Eviction and recall are no reasons for an sc to
 // fail: with few ways, cores that reserve different lines of one set would undo each other's for ever. An L1
-// sees the stores of other cores only while it has the line, so the memory system asks here on every store
+// sees the stores of other cores only while it has the line. So the memory system asks here on every store
 // that reaches it. Invariant: while a reservation is listed, no other L1 gets its line exclusively by reading
 // it.
 // SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
-// The capsule call that a core is in, as it goes with its task from core to core when the task waits in a
-// system call (P50).
+// The capsule call that a core is in. It goes with its task from core to core when the task waits in a system
+// call (P50).
 // SPDX-License-Identifier: MIT
 #pragma once
 

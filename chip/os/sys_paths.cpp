@@ -1,6 +1,5 @@
-// System calls on paths. Every path goes through PathResolver; what would change anything is refused outside
-// of the working directory or sandbox, and every host call acts on a walked directory and does not follow
-// links.
+// System calls on paths. Every path goes through PathResolver; a change of anything outside of the working
+// directory or sandbox is refused. Every host call acts on a walked directory and does not follow links.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>

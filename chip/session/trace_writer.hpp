@@ -1,8 +1,8 @@
-// The task trace (C24): Chrome and Perfetto JSON, compressed while it is written. A lane a core, a slice an
-// attempt, flows from parent to every attempt of a child, instants for spills and refills, a counter for the
-// GVT. An attempt that was aborted while it ran ends there, with the cause in its name; one that was aborted
-// after its body had ended has its slice behind it, and an instant in the lane of its core names task and
-// cause; where a capsule goes on after its task was aborted, a slice of its own follows. Under a coherence
+// The task trace (C24): Chrome and Perfetto JSON, compressed while it is written. A core is a lane, an
+// attempt a slice. Flows lead from the parent to every attempt of a child. Spills and refills are instants,
+// the GVT is a counter. An attempt that was aborted while it ran ends there, with the cause in its name; if
+// it was aborted after its body had ended, its slice stays, and an instant in the lane of its core names task
+// and cause. If a capsule goes on after its task was aborted, a slice of its own follows. Under a coherence
 // protocol by messages a tile has lanes for its caches, its home and the memory controller there. An arriving
 // message is a slice, a transaction a flow. Timestamps are simulated microseconds. Functions have short
 // names; the whole ones are a table at the end. Memory is bounded.

@@ -81,8 +81,8 @@ class RoomFinder {
   /// The latest attempt that waits in a call, if nothing proceeds and the tile has no worker for an earlier
   /// task, or for a handler.
   Obstacle at_worker(const Candidates& candidates) const;
-  /// The latest of the attempts that could be spilled if they were idle, and that the GVT does not wait for,
-  /// or that have no core to go on.
+  /// The latest of the attempts that could be spilled if they were idle. The GVT does not wait for it, or it
+  /// has no core to go on.
   Attempt* latest_spillable() const;
 
   // Patience with attempts that may never end.

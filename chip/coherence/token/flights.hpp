@@ -1,4 +1,4 @@
-// Messages of the token protocols on their way or waiting at a home, each with the time and the parts of the
+// Messages of the token protocols, on their way or waiting at a home. Each has the time and the parts of the
 // access that it is made for (C23). Entries are used again, those freed last first, and do not move: a
 // message is handled where it lies.
 // SPDX-License-Identifier: MIT

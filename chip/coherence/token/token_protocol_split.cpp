@@ -1,6 +1,6 @@
-// How a home moves the split of its storage between directory and filter while it goes on (K57, K58), and
-// what it measures to decide that (K59). A move waits for no request and
-// delays none: its steps are events that take idle slots of the storage's port (K54).
+// Moves of the split of a home's storage between directory and filter while the home goes on (K57, K58). The
+// home's measurements decide on a move (K59). A move waits for no request and delays none: its steps are
+// events that take idle slots of the storage's port (K54).
 // SPDX-License-Identifier: MIT
 #include "base/check.hpp"
 #include "chip/coherence/token/token_protocol.hpp"
