@@ -74,8 +74,9 @@ class CacheMemory : public CacheEngine {
     return kHot;
   }
 
-  /// The hash of an item that is linked or ours: its key does not change. Where the key is does not depend on
-  /// the item's bits here, since a transaction under way may have written these in place, to undo it later.
+  /// The hash of an item that is linked or ours: its key does not change. The place of the key does not
+  /// depend on the item's bits here. A transaction under way may have written these in place, to undo it
+  /// later.
   RUBATO_CACHED_PURE std::uint32_t hash_of(const Item& item) const {
     return options_.hash({item.payload() + (options_.cas ? 8 : 0), item.key_length});
   }
