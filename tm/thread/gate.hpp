@@ -278,7 +278,7 @@ class Gate {
 };
 
 /// After an update that committed at `time`, with the own slot even: waits until every transaction with an
-/// older snapshot has ended or moved on, so that no other transaction touches memory which this update made
+/// older snapshot has ended or moved on. Then no other transaction touches memory which this update made
 /// private (rule T36). Each wait is done by around(wait).
 template <class A, class Around>
 void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time, Around around) {

@@ -1,7 +1,7 @@
 // Ownership records: a table of words, one for many stripes of memory. A record is a version (commit time and
-// incarnation), or locked by a thread (rule T41).
-// Invariant: memory of a stripe changes only while its record is locked, and a record's word never returns to
-// a value under which a stripe held something else: an undone write takes a new incarnation.
+// incarnation), or locked by a thread (rule T41). Invariant: memory of a stripe changes only while its record
+// is locked. A record's word never returns to a value under which a stripe held something else: an undone
+// write takes a new incarnation.
 // SPDX-License-Identifier: MIT
 #pragma once
 
