@@ -48,7 +48,7 @@ class FreeList {
 };
 
 /// A bounded bag of batches, last in first out without contention. Lock-free: a batch is owned by the thread
-/// that exchanged it out of its slot, so no address is ever compared and none can be mistaken (no ABA).
+/// that exchanged it out of its slot. So no address is ever compared, and none can be mistaken (no ABA).
 class BatchBag {
  public:
   static constexpr unsigned kSlots = 32;

@@ -1,7 +1,7 @@
 // Places where a test may hold a thread up. The engine is built a second time for the differential test
 // (tests/differential). There every atomic operation of the protocols, and every perturb() beside them, may
-// spin, yield or sleep, and thresholds that small programs never reach become small. In all other builds
-// nothing of it is left.
+// spin, yield or sleep. Thresholds that small programs never reach become small. In all other builds nothing
+// of it is left.
 // SPDX-License-Identifier: MIT
 #pragma once
 
