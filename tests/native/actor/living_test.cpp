@@ -111,20 +111,20 @@ TEST(Native_Living, ASignalWritesThemToStandardError) {
 
 /// Question in a destructor that a run or drop_pending() calls: there it would wait for itself.
 struct Asks {
-  explicit Asks(int* refused) : refused_(refused) {}
+  explicit Asks(std::atomic<int>* refused) : refused_(refused) {}
   ~Asks() { ask(refused_); }
-  static void ask(int* refused) {
+  static void ask(std::atomic<int>* refused) {
     try {
       static_cast<void>(living_actors());
     } catch (const TaskError& error) {
       *refused += std::string(error.what()).find("which would wait for itself") != std::string::npos ? 1 : 0;
     }
   }
-  int* refused_;
+  std::atomic<int>* refused_;  // destructors run on any worker
 };
 
 TEST(Native_Living, AreNotListedByWhatARunCallsOutsideTasks) {
-  int refused = 0;
+  std::atomic<int> refused = 0;
   const auto resource = make_resource<Asks>({}, &refused);
   create<nonspec>([resource] { remove(resource); }, {});
   run();
@@ -139,7 +139,7 @@ TEST(Native_Living, AreNotListedByWhoHearsOfTheMessagesOfARunThatFailed) {
   struct Fails : behavior<Drop> {
     void on(Drop) { throw 1; }
   };
-  int refused = 0;
+  std::atomic<int> refused = 0;
   const auto listening = on_dead_letter([&refused](const DeadLetter&) { Asks::ask(&refused); });
   const auto fails = spawn<Fails>();
   for (int i = 0; i < 3; ++i) fails.send(Drop{});
@@ -150,7 +150,7 @@ TEST(Native_Living, AreNotListedByWhoHearsOfTheMessagesOfARunThatFailed) {
 }
 
 TEST(Native_Living, AreNotListedByWhatDropPendingDestroys) {
-  int refused = 0;
+  std::atomic<int> refused = 0;
   create<nonspec>([asks = std::make_unique<Asks>(&refused)] {}, {});
   native::drop_pending();
   EXPECT_EQ(refused, 1);
