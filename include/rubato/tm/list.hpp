@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "rubato/tm/detail/memory.hpp"
+#include "rubato/tm/detail/node_iterator.hpp"
 
 namespace rubato::tm {
 namespace detail {
@@ -20,12 +21,8 @@ struct ListLinks {
   ListLinks* next;
 };
 
-template <class T>
-struct ListNode : ListLinks {
-  T value;
-  template <class... Arguments>
-  explicit ListNode(Arguments&&... arguments) : ListLinks(), value(std::forward<Arguments>(arguments)...) {}
-};
+inline ListLinks* successor(ListLinks* at) { return at->next; }
+inline ListLinks* predecessor(ListLinks* at) { return at->previous; }
 
 /// Moves [first, last) in front of `position`, which is not inside.
 inline void transfer(ListLinks* position, ListLinks* first, ListLinks* last) {
@@ -39,70 +36,13 @@ inline void transfer(ListLinks* position, ListLinks* first, ListLinks* last) {
   position->previous = end;
 }
 
-/// Copies are made by functions of the class: GCC passes a trivial class by plain loads.
-template <class T, bool IsConst>
-class ListIterator {
- public:
-  using iterator_category = std::bidirectional_iterator_tag;
-  using value_type = T;
-  using difference_type = std::ptrdiff_t;
-  using reference = std::conditional_t<IsConst, const T&, T&>;
-  using pointer = std::conditional_t<IsConst, const T*, T*>;
-
-  ListIterator() : at_(nullptr) {}
-  explicit ListIterator(ListLinks* at) : at_(at) {}
-  ListIterator(const ListIterator& other) : at_(other.self().at_) {}
-  template <bool Other, class = std::enable_if_t<IsConst && !Other>>
-  ListIterator(const ListIterator<T, Other>& other) : at_(other.links()) {}
-  ListIterator& operator=(const ListIterator& other) {
-    at_ = other.self().at_;
-    return *this;
-  }
-  ~ListIterator() = default;
-
-  reference operator*() const { return static_cast<ListNode<T>*>(self().at_)->value; }
-  pointer operator->() const { return &static_cast<ListNode<T>*>(self().at_)->value; }
-  ListIterator& operator++() {
-    at_ = at_->next;
-    return *this;
-  }
-  ListIterator operator++(int) {
-    ListIterator old(*this);
-    at_ = at_->next;
-    return old;
-  }
-  ListIterator& operator--() {
-    at_ = at_->previous;
-    return *this;
-  }
-  ListIterator operator--(int) {
-    ListIterator old(*this);
-    at_ = at_->previous;
-    return old;
-  }
-  friend bool operator==(const ListIterator& a, const ListIterator& b) {
-    return a.self().at_ == b.self().at_;
-  }
-  friend bool operator!=(const ListIterator& a, const ListIterator& b) {
-    return a.self().at_ != b.self().at_;
-  }
-  /// For the list alone.
-  ListLinks* links() const { return self().at_; }
-
- private:
-  /// Access for constant functions, too: see detail/memory.hpp.
-  ListIterator& self() const noexcept { return const_cast<ListIterator&>(*this); }
-
-  ListLinks* at_;
-};
-
 }  // namespace detail
 
 /// As std::list. The default constructor is constexpr.
 template <class T>
 class list : detail::Compared<list<T>> {
   using Links = detail::ListLinks;
-  using Node = detail::ListNode<T>;
+  using Node = detail::LinkedNode<Links, T>;
 
  public:
   /// As in std::list.
@@ -112,8 +52,8 @@ class list : detail::Compared<list<T>> {
   using difference_type = std::ptrdiff_t;
   using reference = T&;
   using const_reference = const T&;
-  using iterator = detail::ListIterator<T, false>;
-  using const_iterator = detail::ListIterator<T, true>;
+  using iterator = detail::NodeIterator<Links, T, false>;
+  using const_iterator = detail::NodeIterator<Links, T, true>;
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 

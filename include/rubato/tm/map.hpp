@@ -11,25 +11,16 @@
 
 #include <functional>
 #include <initializer_list>
-#include <tuple>
 
 #include "rubato/tm/detail/tree.hpp"
+#include "rubato/tm/detail/values_by_key.hpp"
 
 namespace rubato::tm {
-namespace detail {
-
-struct FirstOf {
-  template <class Pair>
-  const auto& operator()(const Pair& pair) const {
-    return pair.first;
-  }
-};
-
-}  // namespace detail
 
 /// As std::map.
 template <class Key, class T, class Less = std::less<Key>>
 class map : public detail::Tree<Key, std::pair<const Key, T>, detail::FirstOf, Less, false>,
+            public detail::ValuesByKey<map<Key, T, Less>, Key, T>,
             detail::Compared<map<Key, T, Less>> {
   using Base = detail::Tree<Key, std::pair<const Key, T>, detail::FirstOf, Less, false>;
 
@@ -55,58 +46,18 @@ class map : public detail::Tree<Key, std::pair<const Key, T>, detail::FirstOf, L
     return *this;
   }
 
-  T& at(const Key& key) { return checked(this->find(key)); }
-  const T& at(const Key& key) const { return checked(this->find(key)); }
-  T& operator[](const Key& key) { return try_emplace(key).first->second; }
-  T& operator[](Key&& key) { return try_emplace(std::move(key)).first->second; }
-
-  template <class... Arguments>
-  std::pair<iterator, bool> try_emplace(const Key& key, Arguments&&... arguments) {
-    return this->insert_new(key, std::piecewise_construct, std::forward_as_tuple(key),
-                            std::forward_as_tuple(std::forward<Arguments>(arguments)...));
-  }
-  template <class... Arguments>
-  std::pair<iterator, bool> try_emplace(Key&& key, Arguments&&... arguments) {
-    return this->insert_new(key, std::piecewise_construct, std::forward_as_tuple(std::move(key)),
-                            std::forward_as_tuple(std::forward<Arguments>(arguments)...));
-  }
-  template <class Value>
-  std::pair<iterator, bool> insert_or_assign(const Key& key, Value&& value) {
-    std::pair<iterator, bool> result = try_emplace(key, std::forward<Value>(value));
-    if (!result.second) result.first->second = std::forward<Value>(value);
-    return result;
-  }
-  template <class Value>
-  std::pair<iterator, bool> insert_or_assign(Key&& key, Value&& value) {
-    std::pair<iterator, bool> result = try_emplace(std::move(key), std::forward<Value>(value));
-    if (!result.second) result.first->second = std::forward<Value>(value);
-    return result;
-  }
-
   void swap(map& other) noexcept { Base::swap(other); }
   friend void swap(map& a, map& b) noexcept { a.swap(b); }
   /**@}*/
  private:
-  template <class Iterator>
-  auto& checked(const Iterator& found) const {
-    if (found == const_iterator(this->end()))
-      throw std::out_of_range("rubato::tm::map::at: there is no such key");
-    return found->second;
-  }
+  friend class detail::ValuesByKey<map, Key, T>;
+  static constexpr const char* kNoSuchKey = "rubato::tm::map::at: there is no such key";
 };
 
 /// As in the standard library.
 template <class Key, class T, class Less, class Predicate>
 std::size_t erase_if(map<Key, T, Less>& from, Predicate predicate) {
-  const std::size_t before = from.size();
-  for (auto at = from.begin(); at != from.end();) {
-    if (predicate(*at)) {
-      at = from.erase(at);
-    } else {
-      ++at;
-    }
-  }
-  return before - from.size();
+  return detail::erase_if_in(from, predicate);
 }
 
 }  // namespace rubato::tm

@@ -12,18 +12,18 @@
 #pragma once
 
 #include <functional>
-#include <tuple>
 
 #include "rubato/tm/detail/hash_table.hpp"
+#include "rubato/tm/detail/values_by_key.hpp"
 #include "rubato/tm/hash.hpp"
-#include "rubato/tm/map.hpp"
 
 namespace rubato::tm {
 
 /// As std::unordered_map.
 template <class Key, class T, class Hash = hash<Key>, class Equal = std::equal_to<Key>>
 class unordered_map
-    : public detail::HashTable<Key, std::pair<const Key, T>, detail::FirstOf, Hash, Equal, false> {
+    : public detail::HashTable<Key, std::pair<const Key, T>, detail::FirstOf, Hash, Equal, false>,
+      public detail::ValuesByKey<unordered_map<Key, T, Hash, Equal>, Key, T> {
   using Base = detail::HashTable<Key, std::pair<const Key, T>, detail::FirstOf, Hash, Equal, false>;
 
  public:
@@ -53,34 +53,6 @@ class unordered_map
     return *this;
   }
 
-  T& at(const Key& key) { return checked(this->find(key)); }
-  const T& at(const Key& key) const { return checked(this->find(key)); }
-  T& operator[](const Key& key) { return try_emplace(key).first->second; }
-  T& operator[](Key&& key) { return try_emplace(std::move(key)).first->second; }
-
-  template <class... Arguments>
-  std::pair<iterator, bool> try_emplace(const Key& key, Arguments&&... arguments) {
-    return this->insert_new(key, std::piecewise_construct, std::forward_as_tuple(key),
-                            std::forward_as_tuple(std::forward<Arguments>(arguments)...));
-  }
-  template <class... Arguments>
-  std::pair<iterator, bool> try_emplace(Key&& key, Arguments&&... arguments) {
-    return this->insert_new(key, std::piecewise_construct, std::forward_as_tuple(std::move(key)),
-                            std::forward_as_tuple(std::forward<Arguments>(arguments)...));
-  }
-  template <class Value>
-  std::pair<iterator, bool> insert_or_assign(const Key& key, Value&& value) {
-    std::pair<iterator, bool> result = try_emplace(key, std::forward<Value>(value));
-    if (!result.second) result.first->second = std::forward<Value>(value);
-    return result;
-  }
-  template <class Value>
-  std::pair<iterator, bool> insert_or_assign(Key&& key, Value&& value) {
-    std::pair<iterator, bool> result = try_emplace(std::move(key), std::forward<Value>(value));
-    if (!result.second) result.first->second = std::forward<Value>(value);
-    return result;
-  }
-
   void swap(unordered_map& other) noexcept { Base::swap(other); }
   friend void swap(unordered_map& a, unordered_map& b) noexcept { a.swap(b); }
   friend bool operator==(const unordered_map& a, const unordered_map& b) {
@@ -89,27 +61,14 @@ class unordered_map
   friend bool operator!=(const unordered_map& a, const unordered_map& b) { return !(a == b); }
   /**@}*/
  private:
-  template <class Iterator>
-  auto& checked(const Iterator& found) const {
-    if (found == const_iterator(this->end())) {
-      throw std::out_of_range("rubato::tm::unordered_map::at: there is no such key");
-    }
-    return found->second;
-  }
+  friend class detail::ValuesByKey<unordered_map, Key, T>;
+  static constexpr const char* kNoSuchKey = "rubato::tm::unordered_map::at: there is no such key";
 };
 
 /// As in the standard library.
 template <class Key, class T, class Hash, class Equal, class Predicate>
 std::size_t erase_if(unordered_map<Key, T, Hash, Equal>& from, Predicate predicate) {
-  const std::size_t before = from.size();
-  for (auto at = from.begin(); at != from.end();) {
-    if (predicate(*at)) {
-      at = from.erase(at);
-    } else {
-      ++at;
-    }
-  }
-  return before - from.size();
+  return detail::erase_if_in(from, predicate);
 }
 
 }  // namespace rubato::tm

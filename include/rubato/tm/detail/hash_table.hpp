@@ -167,7 +167,7 @@ class HashTable {
 
   template <class... Arguments>
   std::pair<iterator, bool> emplace(Arguments&&... arguments) {
-    Made made{make_node<Node>(std::forward<Arguments>(arguments)...)};
+    MadeNode<Node> made{make_node<Node>(std::forward<Arguments>(arguments)...)};
     const Key& key = KeyOf()(made.node->value);
     const size_type hash = hash_(key);
     if (Node* const node = found(key, hash)) return {iterator(&buckets_, node), false};
@@ -248,7 +248,7 @@ class HashTable {
   std::pair<iterator, bool> insert_new(const Key& key, Arguments&&... arguments) {
     const size_type hash = hash_(key);
     if (Node* const node = found(key, hash)) return {iterator(&buckets_, node), false};
-    Made made{make_node<Node>(std::forward<Arguments>(arguments)...)};
+    MadeNode<Node> made{make_node<Node>(std::forward<Arguments>(arguments)...)};
     add(made, hash);
     return {iterator(&buckets_, made.release()), true};
   }
@@ -283,18 +283,6 @@ class HashTable {
   }
 
  private:
-  /// A node that is freed unless it is released.
-  struct Made {
-    Node* node;
-    Node* release() {
-      Node* const made = node;
-      node = nullptr;
-      return made;
-    }
-    ~Made() {
-      if (node != nullptr) free_node(node);
-    }
-  };
   /// Access for constant functions, too: see detail/memory.hpp.
   HashTable& self() const noexcept { return const_cast<HashTable&>(*this); }
   size_type capacity_of(size_type buckets) const {
@@ -312,7 +300,7 @@ class HashTable {
     return {Iterator(&self().buckets_, node),
             Iterator(&self().buckets_, node == nullptr ? nullptr : self().buckets_.after(node))};
   }
-  void add(const Made& made, size_type hash) {
+  void add(const MadeNode<Node>& made, size_type hash) {
     if (size_ >= capacity_of(buckets_.count)) reserve(size_ + 1);
     made.node->hash = hash;
     made.node->next = buckets_.of(hash);

@@ -106,6 +106,20 @@ void free_node(Node* node) {
   deallocate(node);
 }
 
+/// A node that is freed unless it is released.
+template <class Node>
+struct MadeNode {
+  Node* node;
+  Node* release() {
+    Node* const made = node;
+    node = nullptr;
+    return made;
+  }
+  ~MadeNode() {
+    if (node != nullptr) free_node(node);
+  }
+};
+
 /// Whether elements are moved to other memory rather than copied: a move cannot throw, or a copy is
 /// impossible.
 template <class T>

@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "rubato/tm/detail/memory.hpp"
+#include "rubato/tm/detail/node_iterator.hpp"
 
 namespace rubato::tm::detail {
 
@@ -177,76 +178,12 @@ inline void unlink_node(TreeLinks* end, TreeLinks* node) {
   if (!was_red) add_black(end, below, parent);
 }
 
-template <class T>
-struct TreeNode : TreeLinks {
-  T value;
-  template <class... Arguments>
-  explicit TreeNode(Arguments&&... arguments) : TreeLinks(), value(std::forward<Arguments>(arguments)...) {}
-};
-
-/// Copies are made by functions of the class: GCC passes a trivial class by plain loads.
-template <class T, bool IsConst>
-class TreeIterator {
- public:
-  using iterator_category = std::bidirectional_iterator_tag;
-  using value_type = T;
-  using difference_type = std::ptrdiff_t;
-  using reference = std::conditional_t<IsConst, const T&, T&>;
-  using pointer = std::conditional_t<IsConst, const T*, T*>;
-
-  TreeIterator() : at_(nullptr) {}
-  explicit TreeIterator(TreeLinks* at) : at_(at) {}
-  TreeIterator(const TreeIterator& other) : at_(other.self().at_) {}
-  template <bool Other, class = std::enable_if_t<IsConst && !Other>>
-  TreeIterator(const TreeIterator<T, Other>& other) : at_(other.links()) {}
-  TreeIterator& operator=(const TreeIterator& other) {
-    at_ = other.self().at_;
-    return *this;
-  }
-  ~TreeIterator() = default;
-
-  reference operator*() const { return static_cast<TreeNode<T>*>(self().at_)->value; }
-  pointer operator->() const { return &static_cast<TreeNode<T>*>(self().at_)->value; }
-  TreeIterator& operator++() {
-    at_ = successor(at_);
-    return *this;
-  }
-  TreeIterator operator++(int) {
-    TreeIterator old(*this);
-    ++*this;
-    return old;
-  }
-  TreeIterator& operator--() {
-    at_ = predecessor(at_);
-    return *this;
-  }
-  TreeIterator operator--(int) {
-    TreeIterator old(*this);
-    --*this;
-    return old;
-  }
-  friend bool operator==(const TreeIterator& a, const TreeIterator& b) {
-    return a.self().at_ == b.self().at_;
-  }
-  friend bool operator!=(const TreeIterator& a, const TreeIterator& b) {
-    return a.self().at_ != b.self().at_;
-  }
-  /// For the containers alone.
-  TreeLinks* links() const { return self().at_; }
-
- private:
-  /// Access for constant functions, too: see detail/memory.hpp.
-  TreeIterator& self() const noexcept { return const_cast<TreeIterator&>(*this); }
-
-  TreeLinks* at_;
-};
-
 /// The common part of map and set. `KeyOf` is a function object: the key of a value. The mutable iterator of
 /// a set is constant.
 template <class Key, class Value, class KeyOf, class Less, bool IsSet>
 class Tree {
   using Links = TreeLinks;
-  using Node = TreeNode<Value>;
+  using Node = LinkedNode<TreeLinks, Value>;
 
  public:
   using key_type = Key;
@@ -256,8 +193,8 @@ class Tree {
   using key_compare = Less;
   using reference = Value&;
   using const_reference = const Value&;
-  using iterator = TreeIterator<Value, IsSet>;
-  using const_iterator = TreeIterator<Value, true>;
+  using iterator = NodeIterator<TreeLinks, Value, IsSet>;
+  using const_iterator = NodeIterator<TreeLinks, Value, true>;
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
@@ -316,7 +253,7 @@ class Tree {
 
   template <class... Arguments>
   std::pair<iterator, bool> emplace(Arguments&&... arguments) {
-    Made made{make_node<Node>(std::forward<Arguments>(arguments)...)};
+    MadeNode<Node> made{make_node<Node>(std::forward<Arguments>(arguments)...)};
     const Place place = place_of(key_of(made.node));
     if (place.found != nullptr) return {iterator(place.found), false};
     return {iterator(add(place, made.release())), true};
@@ -389,17 +326,6 @@ class Tree {
   }
 
  private:
-  struct Made {
-    Node* node;
-    Node* release() {
-      Node* const made = node;
-      node = nullptr;
-      return made;
-    }
-    ~Made() {
-      if (node != nullptr) free_node(node);
-    }
-  };
   /// Access for constant functions, too: see detail/memory.hpp.
   Tree& self() const noexcept { return const_cast<Tree&>(*this); }
   static const Key& key_of(const Links* at) { return KeyOf()(static_cast<const Node*>(at)->value); }
