@@ -5,13 +5,13 @@
 
 namespace rubato::inline v0::native {
 
-native::Counters Engine::counters() const {
+Counters Engine::counters() const {
   const auto to_ns = [](std::uint64_t ticks) {
     return ticks == 0
                ? 0
                : static_cast<std::uint64_t>(static_cast<double>(ticks) * 1000 / ticks_per_microsecond());
   };
-  native::Counters c = earlier_;
+  Counters c = earlier_;
   if (workers_.empty()) return c;
   for (const auto& worker : workers_) {
     const Counts& n = worker->counts;

@@ -20,8 +20,6 @@
 namespace rubato::inline v0::native {
 namespace {
 
-using native::Counters;
-
 constexpr std::array kCounters = {
     CounterDescription{"tasks_created", "tasks", "Tasks created", &Counters::tasks_created},
     CounterDescription{"tasks_run", "tasks", "Tasks run to their end", &Counters::tasks_run},
@@ -103,7 +101,7 @@ struct File {
   std::optional<Clock::time_point> begin;  // of the one that goes on
   bool is_written = false;
 
-  void write(unsigned workers, const Counters& counters, const std::vector<native::LongTask>& long_tasks) {
+  void write(unsigned workers, const Counters& counters, const std::vector<LongTask>& long_tasks) {
     const std::lock_guard lock(mutex);
     if (is_written) return;
     is_written = true;
@@ -144,7 +142,7 @@ void check_counters_file() {
 std::span<const CounterDescription> counter_descriptions() { return kCounters; }
 
 std::string counters_as_json(const RunTotals& totals, const Counters& counters,
-                             const std::vector<native::LongTask>& long_tasks, const ActorCounters& actors) {
+                             const std::vector<LongTask>& long_tasks, const ActorCounters& actors) {
   std::string text = "{\n \"format\": 1,\n \"workers\": " + std::to_string(totals.workers) +
                      ",\n \"runs\": " + std::to_string(totals.runs) +
                      ",\n \"serial\": " + (totals.is_serial ? "true" : "false") +
@@ -170,7 +168,7 @@ std::string counters_as_json(const RunTotals& totals, const Counters& counters,
   text += "\n ],\n \"long_tasks\": [";
   separator = "\n";
   for (std::size_t i = 0; i < long_tasks.size() && i < kMostNamed; ++i) {
-    const native::LongTask& task = long_tasks[i];
+    const LongTask& task = long_tasks[i];
     text += separator;
     text += "  {\"function\": " + json_quoted(task.function) + ", \"count\": " + std::to_string(task.count) +
             ", \"longest_seconds\": " + seconds(task.longest_seconds) + "}";
@@ -205,7 +203,7 @@ SerialClock::SerialClock() {
   if (file.path == nullptr) return;
   const std::lock_guard lock(file.mutex);
   file.is_serial = true;
-  file.begin = native::Clock::now();
+  file.begin = Clock::now();
 }
 
 SerialClock::~SerialClock() {

@@ -18,7 +18,7 @@ struct CounterDescription {
   const char* name;
   const char* unit;
   const char* description;
-  std::uint64_t native::Counters::*value;
+  std::uint64_t Counters::*value;
 };
 std::span<const CounterDescription> counter_descriptions();
 
@@ -36,9 +36,8 @@ struct RunTotals {
 void check_counters_file();
 
 /// A JSON object. It has the first 16 of `long_tasks`, and the figures of actors, if there were any.
-std::string counters_as_json(const RunTotals& totals, const native::Counters& counters,
-                             const std::vector<native::LongTask>& long_tasks,
-                             const ActorCounters& actors = {});
+std::string counters_as_json(const RunTotals& totals, const Counters& counters,
+                             const std::vector<LongTask>& long_tasks, const ActorCounters& actors = {});
 
 /// Measures one run(): from construction to destruction, or to the end of the process.
 class RunClock {

@@ -24,7 +24,7 @@
 namespace rubato::inline v0::native {
 namespace {
 
-unsigned workers_for(const native::Options& options) {
+unsigned workers_for(const Options& options) {
   check_options(options);
   const unsigned allowed = Shared::machine().workers;
   if (options.workers == 0) return allowed;
@@ -55,7 +55,7 @@ Engine::Engine() : Shared(task_memory_from_malloc(environment)) {
   build(options_from_environment(environment));
 }
 
-void Engine::build(const native::Options& options) {
+void Engine::build(const Options& options) {
   const unsigned count = workers_for(options);
   std::unique_ptr<TraceFile> trace;
   if (!options.trace.empty()) {
@@ -114,7 +114,7 @@ void Engine::end_of_program() {
 void Engine::fill_choices() {
   choices_.assign(engine::kChoices, engine::handle::kLocale | engine::handle::kResource);
   ChoiceTable table;
-  if (options_.synchronization != native::Synchronization::automatic) {
+  if (options_.synchronization != Synchronization::automatic) {
     table.set_all(requested(options_.synchronization));
   }
   for (unsigned i = 0; i < engine::kChoices; ++i) {
@@ -130,7 +130,7 @@ void Engine::fill_choices() {
   }
 }
 
-void Engine::configure(const native::Options& options) {
+void Engine::configure(const Options& options) {
   refuse_copy("configure()");
   if (engine::is_in_task() || is_running_.load() || !inbox.is_empty()) {
     throw TaskError(
@@ -309,7 +309,7 @@ void Engine::push_outside(Task* first, Task* last) {
   // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
   // against can_find_work().
   if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) {
-    if (options_.lagging.kind != native::Lagging::Kind::off && events.has_sleepers())
+    if (options_.lagging.kind != Lagging::Kind::off && events.has_sleepers())
       woken_at.store(ticks(), std::memory_order_relaxed);
     events.notify_last();
   }

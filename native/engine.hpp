@@ -20,8 +20,8 @@ class Engine : public Shared {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  void configure(const native::Options& options);
-  native::Counters counters() const;
+  void configure(const Options& options);
+  Counters counters() const;
 
   // ---- A run ----
   /// For run(). @throws TaskError inside a task, and beside another thread's run(); behind an algorithm that
@@ -62,7 +62,7 @@ class Engine : public Shared {
 
  private:
   class PinnedCaller;
-  void build(const native::Options& options);
+  void build(const Options& options);
   void make_workers();
   void start_threads(bool pins);
   void end_threads();
@@ -74,7 +74,7 @@ class Engine : public Shared {
   void drop_pending();
   void pause_workers();
 
-  native::Counters earlier_;      // of workers that configure() has replaced
+  Counters earlier_;              // of workers that configure() has replaced
   bool is_caller_pinned_ = true;  // in the next run, if workers are
   std::vector<std::thread> threads_;
 };

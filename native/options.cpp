@@ -38,8 +38,8 @@ bool flag(const char* variable, std::string_view text) {
   refuse(variable, text, "0 or 1");
 }
 
-native::PrefetchMode prefetch(const char* variable, std::string_view text) {
-  using Kind = native::PrefetchMode::Kind;
+PrefetchMode prefetch(const char* variable, std::string_view text) {
+  using Kind = PrefetchMode::Kind;
   if (text == "off"sv) return {.kind = Kind::off};
   if (text == "adapt"sv) return {.kind = Kind::adapted};
   const auto distance = number(text);
@@ -55,8 +55,8 @@ double real(const char* variable, std::string_view text) {
   return value;
 }
 
-native::Lagging::Kind lagging(const char* variable, std::string_view text) {
-  using Kind = native::Lagging::Kind;
+Lagging::Kind lagging(const char* variable, std::string_view text) {
+  using Kind = Lagging::Kind;
   if (text == "off"sv) return Kind::off;
   if (text == "published"sv) return Kind::published;
   if (text == "on"sv) return Kind::on;
@@ -64,7 +64,6 @@ native::Lagging::Kind lagging(const char* variable, std::string_view text) {
 }
 
 unsigned lagging_levels(const char* variable, std::string_view text) {
-  using native::Lagging;
   if (text == "turns"sv) return Lagging::kTurns;
   if (text == "workers"sv) return Lagging::kWorkers;
   if (text == "turns,workers"sv || text == "workers,turns"sv) return Lagging::kTurns | Lagging::kWorkers;
@@ -79,8 +78,8 @@ void check_share(const char* what, double value, bool may_be_one = false) {
                   std::to_string(value) + " was asked for");
 }
 
-native::Synchronization synchronization(const char* variable, std::string_view text) {
-  using enum native::Synchronization;
+Synchronization synchronization(const char* variable, std::string_view text) {
+  using enum Synchronization;
   if (text == "auto"sv) return automatic;
   if (text == "none"sv) return none;
   if (text == "latch"sv) return latch;
@@ -91,10 +90,10 @@ native::Synchronization synchronization(const char* variable, std::string_view t
   refuse(variable, text, "auto, none, latch, shared-latch, optimistic-latch, optimistic-pool or pool");
 }
 
-native::Reclamation reclamation(const char* variable, std::string_view text) {
-  if (text == "batch"sv) return native::Reclamation::batch;
-  if (text == "task"sv) return native::Reclamation::task;
-  if (text == "off"sv) return native::Reclamation::off;
+Reclamation reclamation(const char* variable, std::string_view text) {
+  if (text == "batch"sv) return Reclamation::batch;
+  if (text == "task"sv) return Reclamation::task;
+  if (text == "off"sv) return Reclamation::off;
   refuse(variable, text, "batch, task or off");
 }
 
@@ -149,8 +148,8 @@ void check_names(const char* const* environment) {
   }
 }
 
-native::Options options_from_environment(const char* (*get)(const char*)) {
-  native::Options options;
+Options options_from_environment(const char* (*get)(const char*)) {
+  Options options;
   if (const char* const text = get("RUBATO_WORKERS")) {
     const auto count = number(text);
     if (!count || *count < 1 || *count > kMaxWorkers)
@@ -212,8 +211,8 @@ unsigned actor_switch_ns(const char* (*get)(const char*)) {
   return *ns;
 }
 
-void check_options(const native::Options& options) {
-  const native::Lagging& lagging = options.lagging;
+void check_options(const Options& options) {
+  const Lagging& lagging = options.lagging;
   check_share("initial rate", lagging.initial_rate, true);
   check_share("confidence", lagging.confidence);
   check_share("error", lagging.error);
@@ -229,7 +228,7 @@ void check_options(const native::Options& options) {
     throw TaskError("the cost of a switch of turns that lagging is given is at most 1000 us, but " +
                     std::to_string(lagging.turn_switch_microseconds) + " were asked for");
   }
-  if (lagging.levels == 0 || lagging.levels > (native::Lagging::kWorkers | native::Lagging::kTurns)) {
+  if (lagging.levels == 0 || lagging.levels > (Lagging::kWorkers | Lagging::kTurns)) {
     throw TaskError("lagging has the levels 1 (workers), 2 (turns) and 3 (both), but " +
                     std::to_string(lagging.levels) + " was asked for");
   }

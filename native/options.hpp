@@ -10,7 +10,7 @@ namespace rubato::inline v0::native {
 /// RUBATO_RECLAIM, RUBATO_TRACE, RUBATO_TRACE_SPANS, RUBATO_LAG and what begins with it. `get` is
 /// std::getenv, or a test's. Errors: TaskError for a value that cannot be understood: variable, value, what
 /// was expected.
-native::Options options_from_environment(const char* (*get)(const char*));
+Options options_from_environment(const char* (*get)(const char*));
 
 /// Names of the environment, which ends with null, that are one letter away from one of the engine's
 /// variables: such a choice would be ignored. Errors: TaskError that names both.
@@ -21,7 +21,7 @@ void check_names(const char* const* environment);
 bool task_memory_from_malloc(const char* (*get)(const char*));
 
 /// Errors: TaskError if a field is out of range.
-void check_options(const native::Options& options);
+void check_options(const Options& options);
 
 /// RUBATO_ACTOR_SWITCH, for experiments only (docs/lagging.md): nanoseconds, 0: none.
 /// Errors: TaskError if it is no number up to a million.

@@ -60,7 +60,7 @@ struct Request {
 /// False: the run has ended before. One that fails drops the task, and another may have begun since.
 bool work_alone(const std::function<void()>& work) {
   constexpr std::chrono::milliseconds kBetweenLooks{1};
-  const native::Hold hold = native::hold();  // the run does not end meanwhile, unless it fails
+  const Hold hold = native::hold();  // the run does not end meanwhile, unless it fails
   Shared& shared = the_shared();
   const std::uint64_t run = shared.current_run.load();
   if (!shared.is_running()) return false;

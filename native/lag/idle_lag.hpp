@@ -12,11 +12,11 @@
 
 namespace rubato::inline v0::native {
 
-inline lag::Rules lag_rules(const native::Lagging& l) {
+inline lag::Rules lag_rules(const Lagging& l) {
   return {.samples = lag::sample_size(l.confidence, l.error),
           .delays = l.delays,
           .initial_rate = l.initial_rate,
-          .is_as_published = l.kind == native::Lagging::Kind::published};
+          .is_as_published = l.kind == Lagging::Kind::published};
 }
 
 struct LagClock {

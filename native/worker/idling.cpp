@@ -15,9 +15,9 @@
 namespace rubato::inline v0::native {
 
 Idling::Idling(Worker& worker) : worker_(worker), shared_(worker.shared) {
-  using Kind = native::Lagging::Kind;
-  const native::Lagging& l = shared_.options().lagging;
-  if (l.kind == Kind::off || !l.has_level(native::Lagging::kWorkers) || !shared_.has_cpus()) return;
+  using Kind = Lagging::Kind;
+  const Lagging& l = shared_.options().lagging;
+  if (l.kind == Kind::off || !l.has_level(Lagging::kWorkers) || !shared_.has_cpus()) return;
   lag_ = std::make_unique<IdleLag>(lag_rules(l), LagRandom(worker.index + 1), ticks_per_microsecond(),
                                    l.switch_microseconds);
 }

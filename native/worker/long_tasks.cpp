@@ -20,20 +20,20 @@ void LongTasks::note(const engine::TaskCode& code, std::uint64_t first_word, std
   }
 }
 
-std::vector<native::LongTask> LongTasks::list() {
+std::vector<LongTask> LongTasks::list() {
   const std::lock_guard lock(mutex_);
-  std::map<std::string, native::LongTask> by_name;  // one function may be several codes
+  std::map<std::string, LongTask> by_name;  // one function may be several codes
   for (const auto& [task, noted] : by_code_) {
     const void* const function = reinterpret_cast<const void*>(task.second);
     const std::string name = engine::function_name(function, *task.first->type);
-    native::LongTask& entry = by_name.try_emplace(name, native::LongTask{name}).first->second;
+    LongTask& entry = by_name.try_emplace(name, LongTask{name}).first->second;
     entry.count += noted.count;
     const double seconds = static_cast<double>(noted.longest) / ticks_per_microsecond() / 1e6;
     entry.longest_seconds = std::max(entry.longest_seconds, seconds);
   }
-  std::vector<native::LongTask> list;
+  std::vector<LongTask> list;
   for (auto& [name, entry] : by_name) list.push_back(std::move(entry));
-  std::stable_sort(list.begin(), list.end(), [](const native::LongTask& a, const native::LongTask& b) {
+  std::stable_sort(list.begin(), list.end(), [](const LongTask& a, const LongTask& b) {
     return a.longest_seconds > b.longest_seconds;
   });
   return list;

@@ -18,7 +18,7 @@ class LongTasks {
   /// `first_word`: of the task, its function if it is one of a function pointer. `took`: ticks.
   void note(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took);
   /// By function, the longest first.
-  std::vector<native::LongTask> list();
+  std::vector<LongTask> list();
 
  private:
   struct Noted {

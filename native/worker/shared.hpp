@@ -44,7 +44,7 @@ class Shared {
   Shared& operator=(const Shared&) = delete;
 
   // ---- How many, and by which options ----
-  const native::Options& options() const { return options_; }
+  const Options& options() const { return options_; }
   unsigned workers() const { return count_; }
   /// Whether there is a CPU for each worker: then an idle worker leaves a CPU idle.
   bool has_cpus() const;
@@ -118,7 +118,7 @@ class Shared {
   ~Shared();
 
   bool is_copy_ = false;  // set before the child has a second thread
-  native::Options options_;
+  Options options_;
   std::vector<std::uint64_t> choices_;
   unsigned count_ = 1;  // of workers
   std::uint64_t dear_ticks_ = 0;

@@ -13,9 +13,6 @@
 
 namespace rubato::inline v0::native {
 
-using native::PrefetchMode;
-using native::Reclamation;
-
 Worker::Worker(Shared& owner, unsigned number)
     : ThreadState(owner.heap, owner.core_group(number)),
       shared(owner),
@@ -36,9 +33,8 @@ Worker::Worker(Shared& owner, unsigned number)
   seizure.set_timed(true);
   ordered.set_prefetching(prefetches);
   owner.prepare(*this);
-  const native::Lagging& lagging = owner.options().lagging;
-  if (lagging.kind != native::Lagging::Kind::off && lagging.has_level(native::Lagging::kTurns) &&
-      owner.has_cpus())
+  const Lagging& lagging = owner.options().lagging;
+  if (lagging.kind != Lagging::Kind::off && lagging.has_level(Lagging::kTurns) && owner.has_cpus())
     turn_lag = std::make_unique<TurnLag>(*this);
 }
 
