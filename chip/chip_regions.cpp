@@ -52,8 +52,9 @@ void Chip::Impl::begin_region(Thread& thread, Cycle now) {
   if (!is_within_roi) clock.enter_roi(now);
   region.begin(thread, is_within_detail, is_within_roi);
   for (std::size_t i = 0; i < cores.size(); ++i) cores[i]->enter_region(region.workers()[i], now);
-  checkers.begin_region(region.stacks(),
-                        program.heap ? program.heap->entries() : std::map<Addr, std::int32_t>{});
+  if (checkers.watches_regions())
+    checkers.begin_region(region.stacks(),
+                          program.heap ? program.heap->entries() : std::map<Addr, std::int32_t>{});
   task_units.begin_region(now, region.spare_workers());
   timeouts.schedule(program);
 }

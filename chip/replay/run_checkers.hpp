@@ -27,6 +27,8 @@ struct RunCheckers {
   std::optional<CapsuleLint> capsules;
 
   using Stacks = std::vector<std::pair<Addr, Addr>>;
+  /// Whether begin_region() does anything.
+  bool watches_regions() const { return replay != nullptr || ties != nullptr; }
   void begin_region(const Stacks& stacks, const std::map<Addr, std::int32_t>& heap_functions) {
     if (replay) replay->begin_region(stacks, heap_functions);
     if (ties) ties->begin_region(stacks);
