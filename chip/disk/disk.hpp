@@ -4,7 +4,7 @@
 // by its occupancy beyond that of one page. At most `disk.queue_depth` requests are inside: another one
 // enters when one of them is done.
 //
-// The device knows no data: process.cpp moves them when a request is done. Times are the guest's
+// The device knows no data: os/sys_disk.cpp moves them when a request is done. Times are the guest's
 // nanoseconds; the server counts picoseconds, so that rounding does not add up.
 // SPDX-License-Identifier: MIT
 #pragma once
