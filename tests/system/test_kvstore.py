@@ -11,6 +11,7 @@ import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,8 @@ CHIPS = {
 CROWDED = ["--queries", "200", "--tuples", "60", "--frames", "40", "--free", "8", "--writes", "50"]
 
 
-def run(*command: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **more)  # type: ignore[call-overload]
+def run(*command: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **more)
 
 
 @pytest.mark.parametrize("variant", ["capsule", "promote", "memory"])
