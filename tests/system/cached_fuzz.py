@@ -10,6 +10,7 @@ sessions some that are changed in a byte; some are sent in pieces of random size
 from __future__ import annotations
 
 import argparse
+import base64
 import random
 import re
 import shutil
@@ -22,6 +23,8 @@ from cached_server import Running, run_on_free_port
 
 KEYS = [b"a", b"b", b"c", b"k" * 250, b"num"]
 ODD_KEYS = [b"k" * 251, b"", b"\x01"]
+# Keys in base64 for the flag b: of KEYS, with bytes that are skipped, and wrong ones.
+BASE64_KEYS = [b"YQ==", b"bnVt", b"Y\rQ==", b"-bn.Vt", b"YQ==YQ==", b"YQ=", b"=YWI", b"Y===", b"bnV", b"AAEC", b"!"]
 # No value reaches 2^63: there memcached looks for a minus sign from the number to the next zero byte, in what an
 # earlier item left behind the value, and calls it no number if it finds one. The recorded sessions have such numbers.
 NUMBERS = [b"0", b"1", b"5", b"100", b"-1", b"x", b"4294967296", b""]
@@ -73,15 +76,20 @@ def meta_request(draw: random.Random) -> bytes:
                       "J": [b"7", b"x"], "D": [b"2", b"x"]}  # fmt: skip
         return b"".join(b" " + letter.encode() + draw.choice(with_token.get(letter, [b""])) for letter in chosen)
 
-    kind = draw.randrange(5)
+    in_base64 = draw.random() < 0.2
+    name = draw.choice(BASE64_KEYS) if in_base64 else key(draw)
+    early, late = draw.choice([(b" b", b""), (b"", b" b")]) if in_base64 else (b"", b"")
+    kind = draw.randrange(6)
     if kind <= 1:
-        return b"mg %s%s\r\n" % (key(draw), flags("fkOqsvTNRc"))
+        return b"mg %s%s%s%s\r\n" % (name, early, flags("fkOqsvTNRc"), late)
     if kind == 2:
         data = value(draw)
-        return b"ms %s %d%s\r\n%s\r\n" % (key(draw), len(data), flags("kOqTFMIC"), data)
+        return b"ms %s %d%s%s%s\r\n%s\r\n" % (name, len(data), early, flags("kOqTFMIC"), late, data)
     if kind == 3:
-        return b"md %s%s\r\n" % (key(draw), flags("kOqTIC"))
-    return b"ma %s%s\r\n" % (draw.choice([b"num", key(draw)]), flags("kOqvtTNJDM"))
+        return b"md %s%s%s%s\r\n" % (name, early, flags("kOqTIC"), late)
+    if kind == 4:
+        return b"me %s%s\r\n" % (name, early or late)
+    return b"ma %s%s%s%s\r\n" % (name if in_base64 else draw.choice([b"num", name]), early, flags("kOqvtTNJDM"), late)
 
 
 def binary_request(draw: random.Random) -> bytes:
@@ -137,12 +145,15 @@ def session(seed: int, protocol: str, wild: bool) -> list[bytes]:
 
 def loses_answers(request: bytes) -> bool:
     """Requests after which memcached does not say what it otherwise does: after an error in a multiget it drops what
-    earlier requests of the session were answered, too; that a value is too large it says when it has all of it."""
+    earlier requests of the session were answered, too; that a value is too large it says when it has all of it. A
+    number that `ma` makes longer does not get the time to live of its T."""
     words = request.partition(b"\n")[0].split()
     if not words:
         return False
     if words[0] in (b"get", b"gets", b"gat", b"gats", b"bget"):
         return max(map(len, words)) > 250
+    if words[0] == b"ma":
+        return any(re.match(rb"T-?\d", word) for word in words[2:])
     length = words[2 if words[0] == b"ms" else 4] if len(words) > 4 or words[0] == b"ms" and len(words) > 2 else b""
     return length.isdigit() and int(length) > 100_000
 
@@ -160,20 +171,59 @@ def rounded(left: re.Match[bytes]) -> bytes:
     return b" t%d" % (-(-int(left[1]) // 10) * 10)
 
 
+def unpadded(value: bytes) -> bytes:
+    """Numbers without the spaces behind them. An arithmetic command that makes a number shorter pads it in its place,
+    or makes another item if an answer that is still to be sent refers to it: that depends on time."""
+    return re.sub(rb"(?<=\d) +", b"", value)
+
+
+def unpadded_values(answer: bytes) -> bytes:
+    """A text answer with unpadded values, and the lengths that these have then."""
+    done, at = b"", 0
+    for header in re.finditer(rb"(VALUE \S+ \d+ |VA )(\d+)([^\r\n]*)\r\n", answer):
+        if header.start() < at:
+            continue  # in a value
+        length = int(header[2])
+        value = answer[header.end() : header.end() + length]
+        shorter = unpadded(value)
+        rest = re.sub(rb" s%d\b" % length, b" s%d" % len(shorter), header[3])
+        done += answer[at : header.start()] + header[1] + b"%d" % len(shorter) + rest + b"\r\n" + shorter
+        at = header.end() + len(value)
+    return done + answer[at:]
+
+
+def decoded(name: re.Match[bytes]) -> bytes:
+    """A key in base64 as its bytes. memcached forgets that a key came in base64 where it makes the item itself (for N,
+    a longer number, an append or prepend): then it answers the bytes, be they ends of lines."""
+    return name[1] + base64.b64decode(name[2])
+
+
 def masked(protocol: str, answer: bytes) -> list[bytes]:
-    """Without uniques and times of access, which differ between servers."""
+    """Without uniques and times of access, which differ between servers, and without spaces behind numbers."""
     if protocol != "binary":
+        answer = unpadded_values(answer)
         answer = re.sub(rb"(?m)^(VALUE \S+ \d+ \d+) \d+", rb"\1 N", answer)
+        answer = re.sub(rb"(?m)^((?:HD|VA|NF|NS|EX|EN)\b.* k)([A-Za-z0-9+/]+=*) b\b", decoded, answer)
+        answer = re.sub(rb"(?m)^(ME )(YQ==|bnVt|AYU=|AAEC)(?= )", decoded, answer)
+        answer = re.sub(rb"(?m)^(ME .* la)=\d+ cas=\d+", rb"\1 cas", answer)
         answer = re.sub(rb"(?m)^((?:HD|VA|NF|NS|EX|EN)\b[^\r\n]*?) c\d+", rb"\1 cN", answer)
         answer = re.sub(rb"(?m)^(?:HD|VA)\b.*$", lambda line: re.sub(rb" t(\d+)", rounded, line[0]), answer)
         return answer.split(b"\r\n")
     parts = []
     while len(answer) >= 24:
-        length = struct.unpack(">I", answer[8:12])[0]
+        key, extras, length = struct.unpack(">2xHB3xI", answer[:12])
         unique = b"\1" if any(answer[16:24]) else b"\0"
-        parts.append(answer[:16] + unique + answer[24 : 24 + length])
+        head, value = answer[24 : 24 + extras + key], answer[24 + extras + key : 24 + length]
+        shorter = unpadded(value)
+        length_then = struct.pack(">I", length - len(value) + len(shorter))
+        parts.append(answer[:8] + length_then + answer[12:16] + unique + head + shorter)
         answer = answer[24 + length :]
     return [*parts, answer]
+
+
+def understood_to_its_end(protocol: str, answer: list[bytes]) -> bool:
+    """Whether the server has answered the requests that end a session. If not, the session ended within a value."""
+    return len(answer) > 1 and (answer[-2][1:2] == b"\7" if protocol == "binary" else answer[-2] == b"MN")
 
 
 def ask(server: Running, requests: list[bytes], seed: int, protocol: str) -> tuple[list[bytes], bool]:
@@ -205,8 +255,11 @@ Pair = tuple[Running, Running]
 
 
 def differ(servers: Pair, requests: list[bytes], seed: int, protocol: str) -> bool:
+    """Whether a server answers otherwise than memcached, which is the second. If a session ends within a value,
+    memcached drops the answers that it has not sent yet."""
     (one, one_whole), (other, other_whole) = (ask(server, requests, seed, protocol) for server in servers)
-    if one_whole and other_whole:
+    dropped = len(other) < len(one) and not understood_to_its_end(protocol, one)
+    if one_whole and other_whole and not dropped:
         return one != other
     same = min(len(one), len(other)) - 1  # the last part may have been cut
     return one[:same] != other[:same]
