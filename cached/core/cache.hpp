@@ -44,7 +44,7 @@ class Cache : public CacheUpkeep<D> {
       found.hit = !found.vivified;
       describe(*item, found);
       if (lookup.touch && !found.vivified) item->expiry = lookup.expiry;
-      if (!found.vivified) decide_winner(*item, lookup, found);
+      if (lookup.decides && !found.vivified) decide_winner(*item, lookup, found);
       if (lookup.bump) note_access(item, key.hash);
       if (!lookup.with_value) return;
       if (item->bytes <= room_size && !item->is(Item::kChained)) {
@@ -86,8 +86,7 @@ class Cache : public CacheUpkeep<D> {
       answer.stored = permits(request, item, old);
       if (answer.stored != Stored::stored) {
         spare = item;
-        // A failed `add` counts as an access of the item that was there.
-        if (old && request.mode == StoreMode::add) note_access(old, hash);
+        if (old && request.mode == StoreMode::add) note_refused_add(old);
         return;
       }
       Item* linked = item;
@@ -276,6 +275,17 @@ class Cache : public CacheUpkeep<D> {
       }
     }
     if (now - item->time >= kBumpInterval) item->time = now;
+  }
+  /// A failed `add` keeps the item that was there from growing old, but is no fetch of it.
+  void note_refused_add(Item* item) {
+    const std::uint32_t now = this->now();
+    const bool is_segmented = this->segmented_.get();
+    if (is_segmented && (item->lru & kSegmentMask) == kCold && item->is(Item::kActive))
+      move_to_head(item, static_cast<std::uint8_t>((item->lru & kClassMask) | kWarm), now);
+    else if (is_segmented)
+      item->time = now;
+    else if (now - item->time >= kBumpInterval)
+      move_to_head(item, item->lru, now);
   }
   void move_to_head(Item* item, std::uint8_t to, std::uint32_t now) {
     const std::uint8_t from = item->lru;

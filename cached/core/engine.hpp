@@ -33,12 +33,14 @@ struct Key {
 /// The options of a `get` of any protocol.
 struct Lookup {
   bool with_value = true;
-  bool is_get = true;          ///< counted as one; else as a touch alone
-  bool counted = true;         ///< in the statistics at all
-  bool bump = true;            ///< note the access
-  bool touch = false;          ///< give it `expiry`
-  bool vivify = false;         ///< on a miss make an empty item that expires at `vivify_expiry`
-  bool recache = false;        ///< the first client that finds less than `recache_below` seconds wins
+  bool is_get = true;    ///< counted as one; else as a touch alone
+  bool counted = true;   ///< in the statistics at all
+  bool bump = true;      ///< note the access
+  bool touch = false;    ///< give it `expiry`
+  bool vivify = false;   ///< on a miss make an empty item that expires at `vivify_expiry`
+  bool decides = false;  ///< by `mg` alone: the first client that finds a stale item wins
+  bool recache =
+      false;  ///< with `decides`, the first client that finds less than `recache_below` seconds wins
   bool key_is_binary = false;  ///< of a vivified item
   std::uint32_t expiry = 0, vivify_expiry = 0;
   std::int64_t recache_below = 0;

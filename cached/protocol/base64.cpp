@@ -22,23 +22,23 @@ std::string to_base64(std::string_view bytes) {
 }
 
 bool from_base64(std::string_view text, std::string& bytes) {
-  if (text.size() % 4) return false;
   bytes.clear();
-  for (std::size_t n = 0; n < text.size(); n += 4) {
-    std::uint32_t group = 0;
-    unsigned padding = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      const char letter = text[n + i];
-      const std::size_t value = kLetters.find(letter);
-      if (letter == '=' && n + 4 == text.size() && i >= 2)
-        ++padding;
-      else if (value == kLetters.npos || padding)
-        return false;
-      group = group << 6 | (value == kLetters.npos ? 0u : static_cast<std::uint32_t>(value));
-    }
+  std::uint32_t group = 0;
+  unsigned letters = 0, padding = 0;
+  bool ended = false;
+  for (const char letter : text) {
+    const std::size_t value = kLetters.find(letter);
+    if (value == kLetters.npos && letter != '=') continue;
+    ++letters;
+    if (ended) continue;
+    if (letter == '=') ++padding;
+    group = group << 6 | (letter == '=' ? 0u : static_cast<std::uint32_t>(value));
+    if (letters % 4) continue;
+    if (padding > 2) return false;
     for (unsigned i = 0; i < 3 - padding; ++i) bytes += static_cast<char>(group >> (16 - 8 * i) & 255);
+    ended = padding > 0;
   }
-  return true;
+  return letters > 0 && letters % 4 == 0;
 }
 
 }  // namespace rubato::cached

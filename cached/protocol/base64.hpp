@@ -1,4 +1,4 @@
-// Base64 of binary keys in meta commands (RFC 4648).
+// Base64 of binary keys in meta commands (RFC 4648), read as memcached reads it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,8 @@
 namespace rubato::cached {
 
 std::string to_base64(std::string_view bytes);
-/// False if the text is not base64 with its padding.
+/// Skips bytes that are no letters of base64, and what follows a padded group. False if the letters, padding
+/// among them, are none or no whole groups of four, or if a group has more than two of padding.
 bool from_base64(std::string_view text, std::string& bytes);
 
 }  // namespace rubato::cached

@@ -161,6 +161,7 @@ void MetaProtocol::get(const Words& words) {
   Lookup lookup;
   lookup.with_value = flags.has('v');
   lookup.bump = !flags.has('u');
+  lookup.decides = true;
   if ((lookup.touch = flags.has('T'))) lookup.expiry = expiry_of(flags, 'T');
   if ((lookup.vivify = flags.has('N'))) lookup.vivify_expiry = expiry_at(flags, words.count, 0, true);
   if ((lookup.recache = flags.has('R'))) {
@@ -436,7 +437,7 @@ void MetaProtocol::arithmetic(const Words& words) {
 }
 
 void MetaProtocol::debug(const Words& words) {
-  if (words.count < 2 || words.count > 3 || words[1].size() > kMostKey) return s_.error(kBadFormat);
+  if (words.count < 2 || words[1].size() > kMostKey) return s_.error(kBadFormat);
   std::string decoded;
   std::string_view name = words[1];
   if (words.count > 2 && words[2] == "b") {
@@ -449,9 +450,9 @@ void MetaProtocol::debug(const Words& words) {
   const Clock& clock = s_.context_.clock;
   // Seconds since expiry, as memcached shows it: negative for what lives.
   const std::int64_t left = found.expiry ? std::int64_t{clock.now()} - found.expiry : -1;
-  s_.answer(fmt::format("ME {} exp={} la={} cas={} fetch={} cls={} size={}", words[1], left,
-                        clock.now() - found.time, found.cas, found.fetched ? "yes" : "no",
-                        found.lru & kClassMask, found.size));
+  s_.answer(fmt::format("ME {} exp={} la={} cas={} fetch={} cls={} size={}",
+                        found.key_is_binary ? to_base64(name) : name, left, clock.now() - found.time,
+                        found.cas, found.fetched ? "yes" : "no", found.lru & kClassMask, found.size));
 }
 
 }  // namespace rubato::cached

@@ -87,6 +87,15 @@ SESSIONS: dict[str, str] = {
         "|mg a v"
     ),
     "meta stale": "ms a 1 T100|x|md a I T30|mg a v t|mg a v t|ms a 1|y|mg a v t",
+    "stale and other commands": (
+        "ms a 1 T100|x|md a I T30|me a|get a|gat 100 a|touch a 100|mg a v|mg a v"
+        "|add f 0 0 1|x|add f 0 0 1|y|me f|ms f 1 ME|y|mg f h|me f k b|me f|me !b x b|ms b 1|5|md b I|incr b 1|ma b|mg b v"
+    ),
+    "meta keys in base64": (
+        "ms YQ== 1 b k|x|mg YQ== b k v|mg a k|me a|me YQ== b|mg Y\rQ== b k v|mg -YQ=.= b v|mg YQ==YQ== b k v|mg YQ b v"
+        "|mg Y=== b v|mg ==== b|mg =YWI b k|mg YQ==Y b|ms -Yg-== 1 b k|y|mg b v k|get b|me b|set c 0 0 1|z|me Yw== b"
+        "|mg Yw== b k|md Y\rQ== b k|mg a|ma b\rQ== b N0 J5 v|mg m v"
+    ),
     "meta delete": "ms a 1|x|md a C99999|md a k Oab|md a|md a q|mn|md a v|md a q q|md|ms a 1|x|md a q",
     "meta arithmetic": (
         "ma a|ma a N0 J10 v|ma a v|ma a D5 v|ma a MD D3 v|ma a M- D100 v|ma a M+ v t c|ma a Mx|ma a MII"
