@@ -22,7 +22,8 @@ from rubato.report import energy
 )
 def report_command(
     directories: Annotated[
-        list[str], typer.Argument(metavar="DIR...", help="Run or sweep directories, or profiles of transactions.")
+        list[str],
+        typer.Argument(metavar="DIR...", help="Run or sweep directories, profiles of transactions, or publications."),
     ],
     out: Annotated[str | None, typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
     title: Annotated[str | None, typer.Option(help="The heading.")] = None,
@@ -50,7 +51,9 @@ def report_command(
             markup=False, soft_wrap=True,
         )  # fmt: skip
     terminal.out.print(
-        f"{escape(str(file))}: {terminal.plural(len(found.runs), 'run')}"
+        f"{escape(str(file))}: "
+        + (terminal.plural(sum(len(p.figures) for p in found.publications), "figure")
+           if found.publications and not found.runs else terminal.plural(len(found.runs), "run"))
         + (f", [red]{len(found.failures)} failed[/]" if found.failures else "")
         + f", {terminal.byte_count(file.stat().st_size)}"
     )

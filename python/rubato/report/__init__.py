@@ -10,18 +10,21 @@ from rubato.errors import UsageError
 from rubato.files import write_whole
 from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
-from rubato.results import measurements
+from rubato.results import measurements, publication
 from rubato.results.run import find_runs, is_set_aside
 from rubato.sweeping.sweep import Sweep
 from rubato.tm import profile as tm_profile
 
 
 def gather(directories: Iterable[str | Path]) -> Study:
-    """All runs below `directories`, and the failed points that their sweep.json name. A file is a profile of
-    transactions."""
-    runs, failures, seen, measured, profiles = [], [], set(), [], []
+    """All runs below `directories`, and the failed points that their sweep.json name. A file has the records of a
+    publication, or a profile of transactions."""
+    runs, failures, seen, measured, profiles, publications = [], [], set(), [], [], []
     swept: dict[str, list[str]] = {}
     for directory in map(Path, directories):
+        if directory.is_file() and publication.is_publication(directory):
+            publications.append(publication.load(directory))
+            continue
         if directory.is_file():
             profiles.append((str(directory), tm_profile.read(directory)))
             continue
@@ -45,6 +48,7 @@ def gather(directories: Iterable[str | Path]) -> Study:
     found.swept = swept
     found.measured = measured
     found.transactions = profiles
+    found.publications = publications
     return found
 
 
@@ -60,13 +64,16 @@ def write(
     found = gather(directories)
     for w in found.workloads:
         w.energy_keys = dict(energy_keys or {})
-    if not (found.runs or found.failures or found.measured or found.transactions):
+    has_others = bool(found.measured or found.transactions or found.publications)
+    if not (found.runs or found.failures or has_others):
         raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")
-    if not (found.runs or found.measured or found.transactions) and all(f.is_damaged for f in found.failures):
+    if not (found.runs or has_others) and all(f.is_damaged for f in found.failures):
         raise UsageError(found.failures[0].reason)
     programs = list(dict.fromkeys(w.program for w in found.workloads))
     if not found.runs and found.measured:
         title = title or found.measured[0].title
+    elif not found.runs and found.publications:
+        title = title or found.publications[0].title
     elif not found.runs and found.transactions:
         title = title or f"Transactions of {found.transactions[0][0]}"
     text = page(found, title or f"{', '.join(programs) or 'Runs'} on {places(found)}")

@@ -15,6 +15,7 @@ from rubato.report import (
     measured,
     parameters,
     programs,
+    publications,
     regions,
     threads,
     transactions,
@@ -45,6 +46,7 @@ def page(study: Study, title: str) -> str:
     sections = [
         *_failures(study),
         *measured.sections(study.measured),
+        *publications.sections(study.publications),
         *transactions.sections(study.transactions),
         *comparison.sections(study),
         *programs.sections(beside),
@@ -100,6 +102,8 @@ def _lead(study: Study) -> str:
         return "Why transactions ran alone or were undone, and what that cost."
     if study.measured and not study.runs and not study.failures:
         return "What was measured on this machine, and the bars that it is held against."
+    if study.publications and not study.runs and not study.failures:
+        return "Published values beside ours, figure by figure, with a verdict for each."
     if not study.runs:
         return "No run of this study succeeded; the reasons are below."
     programs = list(dict.fromkeys(w.name for w in study.workloads))

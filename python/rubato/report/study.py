@@ -16,6 +16,7 @@ from rubato.errors import UsageError
 from rubato.home import apps
 from rubato.results.intervals import Interval, interval, ratio
 from rubato.results.measurements import Results
+from rubato.results.publication import Publication
 from rubato.results.run import Run
 from rubato.running.spec import MODES
 
@@ -143,6 +144,7 @@ class Study:
     varied: list[str]  # configuration keys that differ at the same number of cores
     repeated: list[tuple[Run, Run]] = field(default_factory=list)  # left out, and the one that says the same
     measured: list[Results] = field(default_factory=list)  # of bench/native
+    publications: list[Publication] = field(default_factory=list)  # of bench/publications
     transactions: list[tuple[str, Profile]] = field(default_factory=list)  # of `rubato tm run`, with their files
     swept: dict[str, list[str]] = field(default_factory=dict)  # keys that plans of sweeps name, with their values
 

@@ -1,0 +1,97 @@
+"""Records of a study, in docs/publications/NAME.json. Invariant: the file is always whole, and has each point that was
+run to its end. So an interrupted call loses at most what was running."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from rubato.results import publication
+from rubato.results.publication import Publication, Record
+from school.points import Point, Simulated
+from school.samples import Samples
+from school.study import Study
+
+State = Literal["present", "stale", "missing"]
+
+
+def model_version(root: Path) -> str:
+    """The version of the simulated chip's model: a hash of what golden runs are expected to give, which a change of
+    results changes."""
+    whole = hashlib.sha256()
+    for file in sorted((root / "tests/golden/expected").glob("*.txt")):
+        whole.update(f"{file.name}\n".encode() + file.read_bytes())
+    return whole.hexdigest()[:12]
+
+
+@cache
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Places:
+    """The repository and what is built of it."""
+
+    root: Path
+    build: Path
+
+    @property
+    def model(self) -> str:
+        return model_version(self.root)
+
+    def program(self, point: Simulated) -> Path:
+        return self.build / "guest" / point.program
+
+    def version(self, point: Simulated) -> str:
+        """A hash of the program and of the files that its options name. Empty if the program is not built."""
+        program = self.program(point)
+        if not program.exists():
+            return ""
+        files = [Path(option.format(root=self.root)) for option in point.options if "{root}" in option]
+        return hashlib.sha256("".join(_sha256(file) for file in (program, *files)).encode()).hexdigest()[:12]
+
+
+class Store:
+    def __init__(self, file: Path, study: Study, places: Places) -> None:
+        """@raises UsageError if the file is there and is not one of records."""
+        self.file, self.study, self.places = file, study, places
+        self.model = places.model
+        self.publication = Publication(name=study.name, title=study.title, source=study.source)
+        if file.exists():
+            self.publication.records = publication.load(file).records
+
+    def state(self, point: Point, seed: int) -> State:
+        record = self.publication.records.get(point.of_seed(seed))
+        return "missing" if record is None else self.state_of(record, point)
+
+    def state_of(self, record: Record, point: Point) -> State:
+        if record.kind == "measured" or not isinstance(point, Simulated):
+            return "present"
+        built = self.places.version(point)
+        return "present" if record.model == self.model and built in ("", record.program) else "stale"
+
+    def add(self, identity: str, record: Record) -> None:
+        self.publication.records[identity] = record
+
+    def samples(self) -> Samples:
+        return Samples(self.publication.records.values(), self.model)
+
+    def forget(self, known: set[str]) -> int:
+        """Drops records of points that the study does not have any more; how many."""
+        gone = [key for key, record in self.publication.records.items() if record.point not in known]
+        for key in gone:
+            del self.publication.records[key]
+        return len(gone)
+
+    def save(self) -> None:
+        """Records in the order of sizes and names, so that a new one changes no other line."""
+        order = {"quick": 0, "sampled": 1, "full": 2}
+        records = self.publication.records
+        keys = sorted(records, key=lambda key: (order.get(records[key].size, 3), records[key].name, records[key].seed))
+        self.publication.records = {key: records[key] for key in keys}
+        self.publication.save(self.file)

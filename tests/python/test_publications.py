@@ -1,0 +1,362 @@
+"""`bench/publications` on made-up studies, with a stand-in for the simulator: points, records, verdicts, documents."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rubato import report
+from rubato.errors import UsageError
+from rubato.results import publication
+from rubato.results.intervals import Interval
+from rubato.results.publication import Curve, Figure, Mark, Publication, Record, Row
+from school import documents, study
+from school.points import Measured, Simulated
+from school.samples import Samples
+from school.verdicts import Bar, verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: A simulator whose cycles are a function of cores and seed. Programs that are named so fail, hang or fail their check.
+CHIP = """#!{python}
+import json, pathlib, sys, time
+words = sys.argv[1:]
+out = pathlib.Path(words[words.index("--out") + 1]); out.mkdir()
+keys = dict(w.split("=") for before, w in zip(words, words[1:]) if before == "--set")
+program = pathlib.Path(words[-1]).name
+if program == "hangs":
+    pathlib.Path({folder!r}, "hanging").touch()
+    while not pathlib.Path({folder!r}, "released").exists():
+        time.sleep(0.01)
+if program == "fails":
+    sys.exit("no such thing")
+cores, seed = int(keys["chip.cores"]), int(keys["chip.seed"])
+cycles = 6400 // cores + seed
+summary = {{"program": program, "cores": cores, "seed": seed, "cycles": cycles, "seconds": cycles / 2e9,
+           "check": "failed" if program == "wrong" else "passed"}}
+(out / "summary.json").write_text(json.dumps(summary))
+(out / "run.toml").write_text('arguments = []\\n[config.chip]\\ncores = %d\\n' % cores)
+noise = pathlib.Path({folder!r}, "noise")
+(out / "stats.json").write_text(json.dumps({{"cycles": cycles, "noise": noise.exists()}}))
+"""
+
+STUDY = """
+from rubato.results.publication import Mark
+from school.points import Measured, Simulated
+from school.study import Curve, Figure, Row, Study
+from school.verdicts import Bar
+
+def point(program, cores, size):
+    return Simulated(name=f"{{program}} {{cores}}", program=program, settings=(("chip.cores", str(cores)),), size=size)
+
+def figures(size):
+    points = {{c: point("{program}", c, size) for c in (1, 4, 16)}}
+    curve = Curve("ours", tuple(points.values()),
+                  lambda found: [Mark(x=c, y=found.ratio(points[1], p).mean) for c, p in points.items()])
+    row = Row("speed-up", (points[1], points[16]), lambda found: found.ratio(points[1], points[16]), Bar(least=10),
+              counts_at=("quick", "sampled", "full"))
+    turns = [Measured(f"peer {{n}}", "peers", ("{python}", "-c", "print('{{{{\\"seconds\\": %d}}}}')" % n), size=size)
+             for n in (2, 4)]
+    peers = Row("peers", tuple(turns), lambda found: found.ratio(turns[1], turns[0], "seconds"), Bar(most=1.5), "Slow.",
+                counts_at=("quick", "sampled", "full"))
+    return [Figure("1", "Speed-up", "lines", "cores", "speed-up", (curve,), (row,)),
+            Figure("2", "Peers", rows=(peers,)), Figure("3", "Power", reason="There is no meter.")]
+
+STUDY = Study(name="made", title="Made up", source="Nowhere", figures=figures, seeds=dict(quick=2, sampled=1, full=1),
+              measures=lambda run: {{"cycles": float(run.summary.cycles)}})
+"""
+PUBLISHED = [
+    {"key": "speed-up", "figure": "1", "section": "II", "what": "16 cores over one", "value": 16, "unit": "x",
+     "curve": "ours", "x": 16},
+    {"key": "peers", "figure": "2", "section": "II", "what": "peer 4 over peer 2", "value": 1.2, "unit": "x"},
+    {"key": "power", "figure": "3", "section": "II", "what": "power", "value": 3, "unit": "W"},
+]  # fmt: skip
+
+
+class Bench:
+    """A folder with a study, a simulator and a program; the command is run in processes of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("build/bin", "build/guest", "studies/made", "docs"):
+            (folder / name).mkdir(parents=True)
+        chip = folder / "build/bin/rubato-chip"
+        chip.write_text(CHIP.format(python=sys.executable, folder=str(folder)))
+        chip.chmod(0o755)
+        self.study("plain")
+
+    def study(self, program: str, published: list[dict[str, object]] = PUBLISHED) -> None:
+        (self.folder / "build/guest" / program).write_text(program)
+        (self.folder / "studies/made/study.py").write_text(STUDY.format(program=program, python=sys.executable))
+        (self.folder / "studies/made/published.json").write_text(json.dumps(published))
+
+    def start(self, *words: object) -> subprocess.Popen[str]:
+        command = [ROOT / "bench/publications", *words, "--studies", self.folder / "studies", "--docs",
+                   self.folder / "docs", "--jobs", "2"]  # fmt: skip
+        environment = os.environ | {"RUBATO_BUILD": str(self.folder / "build"), "COLUMNS": "120"}
+        return subprocess.Popen([sys.executable, *map(str, command)], env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+
+    def __call__(self, *words: object) -> tuple[int, str, str]:
+        process = self.start(*words)
+        out, err = process.communicate()
+        return process.returncode, out, err
+
+    @property
+    def records(self) -> Publication:
+        return publication.load(self.folder / "docs/publications/made.json")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+# ---- points and records ----
+
+
+def test_a_point_is_run_once_a_seed_and_the_next_call_runs_nothing(bench: Bench):
+    code, out, err = bench("made", "--only", "simulated", "--json")
+    assert code == 0 and "6 points to run" in err, err
+    answer = json.loads(out)
+    row = answer[0]["figures"][0]["rows"][0]
+    # Cycles of 6401 and 6402 over 401 and 402: the means of two seeds.
+    assert row["ours"] == pytest.approx(6401.5 / 401.5) and row["samples"] == 2 and row["verdict"] == "reproduced"
+    records = bench.records.records
+    assert len(records) == 6 and {r.seed for r in records.values()} == {1, 2}
+    assert all(len(r.stats) == 64 and r.model and r.program for r in records.values())
+    text = (bench.folder / "docs/publications/made.json").read_text()
+    code, out, err = bench("made", "--only", "simulated", "--json")
+    assert code == 0 and "0 points to run; all is there" in err and json.loads(out) == answer
+    assert (bench.folder / "docs/publications/made.json").read_text() == text, "not a byte changes"
+    assert "2 points to run" not in bench("made", "--only", "simulated", "--seeds", 1)[2]
+    assert "3 points to run" in bench("made", "--only", "simulated", "--seeds", 3)[2]
+
+
+def test_another_program_makes_records_stale_and_they_are_renewed(bench: Bench):
+    bench("made", "--only", "simulated")
+    (bench.folder / "build/guest/plain").write_text("compiled anew")
+    code, out, _ = bench("--json")
+    assert code == 0 and json.loads(out)[0]["made"]["state"] == "0 of 6 points of the present model"
+    code, _, err = bench("made", "--verify", 2)
+    assert code == 2 and "all 6 are of another model or program" in err
+    assert "6 points to run, 6 of them stale" in bench("made", "--only", "simulated")[2]
+    assert json.loads(bench("--json")[1])[0]["made"]["state"] == "6 of 6 points of the present model"
+
+
+def test_an_interrupted_call_keeps_what_was_run_and_the_next_one_goes_on(bench: Bench):
+    bench("made", "--only", "simulated")
+    bench.study("hangs")
+    process = bench.start("made", "--only", "simulated")
+    while not (bench.folder / "hanging").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130 and "interrupted; what was run is kept" in err, err
+    assert len(bench.records.records) == 6
+    (bench.folder / "released").touch()
+    code, _, err = bench("made", "--only", "simulated")
+    assert code == 0 and "6 points to run" in err and "6 of 6: hangs" in err
+    assert len(bench.records.records) == 12
+
+
+def test_hours_that_are_over_leave_the_rest_to_the_next_call(bench: Bench):
+    code, _, err = bench("made", "--hours", "1e-9")
+    assert code == 0 and "6 points are left for the next call" in err and "peers is left for the next call" in err
+    assert bench.records.records == {}
+    assert "8 points to run" in bench("made")[2]
+    assert len(bench.records.records) == 8
+
+
+def test_a_point_that_fails_is_named_and_the_others_are_run(bench: Bench):
+    for program, words in (("fails", "no such thing"), ("wrong", "the program's check failed")):
+        bench.study(program)
+        code, _, err = bench("made", "--only", "simulated", "--seeds", 1)
+        assert code == 1 and f"{program} 4, seed 1: " in err and words in err
+        assert bench.records.records == {}
+
+
+def test_peers_take_turns_and_a_missed_bar_has_its_reason(bench: Bench):
+    code, out, err = bench("made", "--only", "measured", "--json")
+    assert code == 0 and "round 3 of 3" in err, err
+    row = json.loads(out)[0]["figures"][1]["rows"][0]
+    assert (row["ours"], row["samples"], row["verdict"], row["why"]) == (2.0, 3, "missed", "Slow.")
+    (first, second) = bench.records.records.values()
+    assert sorted([first.samples["seconds"], second.samples["seconds"]]) == [[2.0] * 3, [4.0] * 3]
+    assert first.machine and not first.stats
+
+
+# ---- verification ----
+
+
+def test_recorded_points_are_run_again_and_a_difference_is_named(bench: Bench):
+    bench("made", "--only", "simulated")
+    code, out, err = bench("made", "--verify", 4, "--choose", 7, "--json")
+    (answer,) = json.loads(out)
+    assert code == 0 and len(answer["same"]) == 4 and "--choose 7" in err
+    again = json.loads(bench("made", "--verify", 4, "--choose", 7, "--json")[1])
+    assert again == [answer], "the same seed, the same points"
+    (bench.folder / "noise").touch()
+    code, _, err = bench("made", "--verify", 1)
+    assert code == 1 and "the statistics have another hash than recorded" in err and "0 of 1 points" in err
+
+
+def test_nothing_recorded_cannot_be_verified(bench: Bench):
+    code, _, err = bench("made", "--verify", 1)
+    assert code == 2 and "no recorded point that can be verified: there is none." in err
+
+
+# ---- usage ----
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mode"], "there is no publication mode. Did you mean made?"),
+        (["made", "--figures", "1,9"], "made has no figure 9; it has 1, 2, 3."),
+        (["made", "--size", "huge"], "invalid choice: 'huge'"),
+        (["made", "--seeds", "0"], "--seeds is at least 1"),
+        (["made", "--hours", "0"], "--hours is above 0"),
+        (["--verify", "2"], "--verify and --figures need a publication"),
+    ],
+)
+def test_wrong_usage_is_a_sentence_and_exit_code_2(words: list[str], said: str, bench: Bench):
+    code, out, err = bench(*words)
+    assert code == 2 and said in err and "Traceback" not in err and not out
+    assert not (bench.folder / "docs/publications").exists()
+
+
+def test_a_program_that_is_not_built_is_named(bench: Bench):
+    (bench.folder / "build/guest/plain").unlink()
+    code, _, err = bench("made", "--only", "simulated")
+    assert code == 2 and "guest/plain does not exist; `make build` builds it." in err
+
+
+def test_a_published_value_without_an_answer_is_refused(bench: Bench):
+    bench.study("plain", [*PUBLISHED, {**PUBLISHED[0], "key": "other"}])
+    code, _, err = bench("made")
+    assert code == 2 and "study.py has neither a row nor a reason for other." in err
+    bench.study("plain", PUBLISHED[1:])
+    code, _, err = bench("made")
+    assert code == 2 and "speed-up is answered twice, or is not in published.json." in err
+
+
+# ---- verdicts ----
+
+
+@pytest.mark.parametrize(
+    ("ours", "bar", "published", "expected"),
+    [
+        (Interval(80, 79, 81, 5), Bar(least=79), 162, "reproduced"),
+        (Interval(80, 79, 81, 5), Bar(least=79.5), 162, "missed"),  # the mean would do, the worse end does not
+        (Interval(120, 119, 121, 5), Bar(least=130), 162, "near"),  # within 30 %
+        (Interval(113, 112, 114, 5), Bar(least=130), 162, "missed"),
+        (Interval(50, None, None, 1), Bar(most=60), None, "reproduced"),  # one sample stands for itself
+        (Interval(50, 45, 61, 3), Bar(10, 60), None, "missed"),
+        (Interval(50, 45, 55, 3), Bar(10, 60), None, "reproduced"),
+        (Interval(0.5, 0.5, 0.5, 3), Bar(most=0), 0, "missed"),
+    ],
+)
+def test_a_bar_is_held_against_the_worse_end(ours: Interval, bar: Bar, published: float | None, expected: str):
+    assert verdict(ours, bar, published) == expected
+
+
+def test_records_of_the_present_model_go_before_stale_ones():
+    point = Simulated("x", "x")
+    common = {"kind": "simulated", "name": "x", "size": "quick", "point": point.identity}
+    old = Record(**common, seed=1, values={"cycles": 10}, model="old")
+    new = Record(**common, seed=2, values={"cycles": 20}, model="new")
+    assert Samples([old, new], "new").values(point) == [20]
+    assert Samples([old], "new").values(point) == [10]
+
+
+def test_the_identity_of_a_point_is_what_is_run():
+    first = Simulated("a name", "sssp", ("--verify",), estimate=3)
+    assert first.identity == Simulated("another", "sssp", ("--verify",)).identity
+    assert first.identity != Simulated("a name", "sssp").identity
+    assert first.of_seed(1) != first.of_seed(2) != first.identity
+    assert Measured("a", "f", ("x",)).identity != Measured("a", "g", ("x",)).identity
+
+
+# ---- documents and drawings ----
+
+
+def test_tables_are_written_between_marks_and_prose_stays(bench: Bench):
+    bench("made", "--only", "simulated", "--update-docs")
+    page = bench.folder / "docs/publications/made.md"
+    text = page.read_text()
+    row = "| 16 cores over one | II | 16× | 15.9× (12.0 to 21.2) | quick | ≥ 10 | **reproduced** |"
+    assert row.split(" (")[0] in text and "**reproduced**" in text and "Not measured: There is no meter." in text
+    text = text.replace("| 16 cores over one", "| written by hand")
+    page.write_text(text.replace("# Made up", "# Made up\n\nProse."))
+    bench("made", "--only", "simulated", "--update-docs")
+    assert "Prose." in page.read_text() and "written by hand" not in page.read_text()
+    assert page.read_text().count("16 cores over one") == 1
+    overview = (bench.folder / "docs/publications.md").read_text()
+    assert "| 3 | Power | **not measured** |" in overview and "1 reproduced, 2 not measured" in overview
+    page.write_text(text.replace("publications: figure 1", "publications: figure 12"))
+    code, _, err = bench("made", "--only", "simulated", "--update-docs")
+    assert code == 2 and "marks figure 12, which the study does not have" in err
+
+
+def test_a_report_draws_published_values_as_hollow_marks_beside_ours(tmp_path: Path):
+    row = Row(key="a", figure="1", what="speed <up>", section="II", unit="x", published=20, ours=15, low=14, high=16,
+              samples=3, least=18, verdict="near", why="Small inputs.")  # fmt: skip
+    lines = [
+        Curve(name="ours", marks=[Mark(x=1, y=1), Mark(x=16, y=15, low=14, high=16)]),
+        Curve(name="ours", marks=[Mark(x=16, y=20)], is_published=True),
+    ]
+    bars = [Curve(name="ideal", marks=[Mark(label="des", y=1)]), Curve(name="plain", marks=[Mark(label="des", y=2)])]
+    figures = [
+        Figure(key="1", title="Speed", kind="lines", x="cores", y="speed-up", curves=lines, rows=[row], size="quick"),
+        Figure(key="2", title="Time", kind="bars", y="time", curves=bars),
+        Figure(key="3", title="Parts", kind="stacks", y="time", curves=bars),
+        Figure(key="4", title="Power", reason="There is no meter."),
+    ]
+    file = tmp_path / "made.json"
+    Publication(name="made", title="Made up", source="Nowhere", figures=figures).save(file)
+    assert publication.load(file).figures == figures
+    report.write([file], tmp_path / "made.html")
+    page = (tmp_path / "made.html").read_text()
+    assert "<title>published: ours, 16 cores: 20; ours 15 (-25 %)</title>" in page and 'fill="none"' in page
+    assert "ours, 16 cores: 15 (14 to 16)" in page and "speed &lt;up&gt;" in page and "-25 %" in page
+    assert page.count("<rect") == 2 and "plain: 2" in page and "There is no meter." in page
+    assert "<script src" not in page and "https:" not in page
+
+
+def test_a_file_that_holds_no_records_is_refused(tmp_path: Path):
+    file = tmp_path / "made.json"
+    file.write_text('{"records": {}, "figures": [{"key": 1}]}')
+    with pytest.raises(UsageError, match=r"made.json: "):
+        report.write([file], tmp_path / "made.html")
+
+
+# ---- the studies of this repository ----
+
+STUDIES = study.names_in(ROOT / "bench/studies")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_published_value_has_an_answer_and_what_is_missed_a_reason(name: str):
+    study.load(name, ROOT / "bench/studies")  # refuses a value without an answer
+    found = publication.load(ROOT / f"docs/publications/{name}.json")
+    rows = [row for figure in found.figures for row in figure.rows]
+    assert rows and all(row.why for row in rows if row.verdict != "reproduced"), [r.key for r in rows if not r.why]
+    assert (ROOT / f"docs/publications/{name}.json").stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_pages_say_what_is_recorded(name: str):
+    found = publication.load(ROOT / f"docs/publications/{name}.json")
+    page = (ROOT / f"docs/publications/{name}.md").read_text()
+    for figure in found.figures:
+        assert documents.table_of(figure) in page, f"{figure.key}: bench/publications {name} --update-docs"
