@@ -4,13 +4,13 @@ include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rubato)
 
 install(TARGETS rubato_native rubato_headers EXPORT rubato
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING
         PATTERN *.hpp PATTERN markers.h PATTERN tm EXCLUDE)
-install(EXPORT rubato NAMESPACE rubato:: FILE rubatoTargets.cmake DESTINATION ${package})
+install(EXPORT rubato NAMESPACE rubato:: FILE rubatoTargets.cmake DESTINATION ${package} COMPONENT dev)
 if(TARGET rubato-native-info)
-  install(TARGETS rubato-native-info RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS rubato-native-info RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT dev)
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rubatoConfig.cmake.in rubatoConfig.cmake
@@ -20,7 +20,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rubatoConfig.cmake.in 
 write_basic_package_version_file(rubatoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rubatoConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/rubatoConfigVersion.cmake
         ${PROJECT_SOURCE_DIR}/cmake/guest.cmake ${PROJECT_SOURCE_DIR}/cmake/guest-toolchain.cmake
-        DESTINATION ${package})
+        DESTINATION ${package} COMPONENT dev)
 
 # A static library brings its own needs, a shared one has them built in.
 set(RUBATO_PC_REQUIRES)
@@ -34,4 +34,4 @@ if(NOT BUILD_SHARED_LIBS AND (RUBATO_HWLOC OR RUBATO_ZLIB))
   endif()
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rubato.pc.in rubato.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rubato.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rubato.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
