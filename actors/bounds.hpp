@@ -1,4 +1,4 @@
-// Bounded mailboxes (rule A18): who may send, who waits, who goes on. The same on every engine.
+// Bounded mailboxes (A18): who may send, who waits, who goes on. The same on every engine.
 // SPDX-License-Identifier: MIT
 #pragma once
 

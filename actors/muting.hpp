@@ -1,4 +1,4 @@
-// Muting (rule A18): senders wait for a full mailbox, and its receiver lets them go. This file has the
+// Muting (A18): senders wait for a full mailbox, and its receiver lets them go. This file has the
 // protocol, without actors. The mailbox itself is the engine's; here are its count, and the senders that are
 // muted. A receiver makes room, fails or ends.
 //

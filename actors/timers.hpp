@@ -1,4 +1,4 @@
-// The timers of all actors, and of asks: which there are, whose they are, and which is due next (rule A13).
+// The timers of all actors, and of asks: which there are, whose they are, and which is due next (A13).
 // The same on every engine, which guards the table, says when time has come, and knows what keeps run() open.
 //
 // A timer that is due sends a Due, and waits until the actor's turn takes it: a periodic one is queued again

@@ -1,5 +1,5 @@
 // Host time of the memory system's paths on the 256-core chip: L1 hits inline, L2 hits, LLC hits over the
-// mesh, lines of another tile, memory. chip.md section 9 lives on these.
+// mesh, lines of another tile, memory. The simulator spends its time on these.
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-// Cost of an idle native engine, and its wake-up latency (rule R10). The engine is held open without tasks
+// Cost of an idle native engine, and its wake-up latency (R10). The engine is held open without tasks
 // while the processor time of the process is measured. Then another thread creates a task every few
 // milliseconds, and the time until it runs is measured. The lower bound is measured first, in the same way:
 // how soon this machine wakes a thread that sleeps on a semaphore. Prints one JSON object.

@@ -1,4 +1,4 @@
-// Cost of the native engine's task memory and epochs (rules R7 and R8):
+// Cost of the native engine's task memory and epochs (R7 and R8):
 // build/release/bin/bench_native_memory. `local`: one worker creates and frees. `across`: one thread creates
 // and writes tasks, another reads and frees them. The time is that of a task on the creating thread.
 // `handover` is the same with blocks that are never freed: the cost of the handover itself. Bars: 4 ns a pair

@@ -1,5 +1,5 @@
 // Small transactions, for bench/tm: the cost of begin, commit and a barrier alone, and structures of keys
-// (rule T68).
+// (T68).
 //   bench_tm_structures ROW [--threads N] [--set NAME=VALUE] [--json]
 // Every thread runs all `transactions`, so that seconds / transactions is the time of one, and should not
 // grow.

@@ -1,5 +1,5 @@
 // rubato-cached: a cache server that takes the place of memcached. Exit codes as memcached's: 0; 64 wrong
-// option; 71 no memory, no port (rule T82).
+// option; 71 no memory, no port (T71, T82).
 // SPDX-License-Identifier: MIT
 #include <grp.h>
 #include <pwd.h>

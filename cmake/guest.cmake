@@ -1,4 +1,4 @@
-# Guest programs: static RISC-V Linux executables made by the stock cross compiler (rule C1). This file is part of the
+# Guest programs: static RISC-V Linux executables made by the stock cross compiler (C1). This file is part of the
 # package: find_package(rubato) brings its functions, of which rubato_add_guest() is for users (docs/guest-programs.md).
 #
 #   rubato_add_guest(NAME source... [OPTIONS flag...] [LIBS flag...] [CAPALLOC])

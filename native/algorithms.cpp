@@ -1,5 +1,5 @@
 // Algorithms that threads outside tasks call (rubato/algorithms.hpp): the thread's own run, or a part of the
-// run that another thread has begun. Rules R10 and R11.
+// run that another thread has begun. R10 and R11.
 //
 // A thread that finds the turn taken joins: it hands over the algorithm's first task and, at once, one that
 // waits for the algorithm's group, and sleeps. The second task, run or destroyed unrun, wakes it. In the

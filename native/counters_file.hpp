@@ -1,5 +1,5 @@
 // The file that RUBATO_COUNTERS names: the engine's counters, the time spent in run() and the functions of
-// long tasks, written when the program ends (rules R11, R13). `rubato run --engine native` makes its summary
+// long tasks, written when the program ends (R11, R13). `rubato run --engine native` makes its summary
 // of it. Without the variable: two reads of the clock a run().
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
 // The end of a run by an exception: the first exception of a task, and how many followed. Names tasks for
-// users. Rule R11.
+// users. R11.
 // SPDX-License-Identifier: MIT
 #pragma once
 

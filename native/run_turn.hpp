@@ -1,5 +1,5 @@
 // The turn to run tasks: runs come one after the other, from any threads. Threads that must wait for
-// another's run, or whose algorithm has joined it, sleep here. Rules R10 and R11.
+// another's run, or whose algorithm has joined it, sleep here. R10 and R11.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Actors on the serial engine (rule A19): the reference. A message is a task of its own, and the seed chooses
+// Actors on the serial engine (A19): the reference. A message is a task of its own, and the seed chooses
 // among the heads of all queues, one for each sender, receiver and priority: every order that A8 allows can
 // happen. Time is virtual: it goes on to the next timer when nothing else is left.
 // SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
 // The serial engine: the reference that every other engine must agree with. One thread; the earliest
 // timestamp runs first; among eligible tasks (that timestamp's, and those without one) the seed chooses. Task
-// model, section "Engine serial"; rules M1 to M6. Locales and atomicity hold by themselves: one task runs at
+// model, section "Engine serial"; M1 to M6. Locales and atomicity hold by themselves: one task runs at
 // a time. Children wait for their creator's end, so "a child appears after its parent" holds for every type.
 // SPDX-License-Identifier: MIT
 #include <charconv>

@@ -1,4 +1,4 @@
-// Bugs that a test puts into the library on purpose, to show that the tests find them (rule T53). The library
+// Bugs that a test puts into the library on purpose, to show that the tests find them (T53). The library
 // is built once more for that, where RUBATO_TM_FAULT names one of them; in all other builds nothing of it is
 // left.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// Requests on a cache. Templates over a discipline (rule T83): a lambda given to a section is the critical
+// Requests on a cache. Templates over a discipline (T83): a lambda given to a section is the critical
 // section, and touches only state that the discipline could undo.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// Time in whole seconds since start, as items store it (rule T77). One timer advances it; all read it.
+// Time in whole seconds since start, as items store it (T77). One timer advances it; all read it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

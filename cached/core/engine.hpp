@@ -1,4 +1,4 @@
-// The interface of a cache for protocols and maintainers: `CacheEngine`, one for each discipline (rule T83).
+// The interface of a cache for protocols and maintainers: `CacheEngine`, one for each discipline (T83).
 // Code above it does not know how critical sections are made.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// Hash functions of keys, chosen by `-o hash_algorithm` (rule T75): murmur3 (the default), jenkins, xxh3.
+// Hash functions of keys, chosen by `-o hash_algorithm` (T75): murmur3 (the default), jenkins, xxh3.
 // SPDX-License-Identifier: MIT
 #pragma once
 

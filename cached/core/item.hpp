@@ -1,5 +1,5 @@
 // The stored item: header, CAS unique, key, client flags and data. Sizes are those of memcached, so `-m`,
-// `-n`, `-f`, `-I` and `stats slabs` mean the same (rule T74). No locking here: each field's comment says
+// `-n`, `-f`, `-I` and `stats slabs` mean the same (T74). No locking here: each field's comment says
 // which threads may touch it.
 //
 // "Chunk" is a piece of a page; an item fills one, or heads a chain of them when it is larger than

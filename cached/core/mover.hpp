@@ -1,4 +1,4 @@
-// Empties a page and gives it to another class or to the pool (rule T74), item by item while requests go on.
+// Empties a page and gives it to another class or to the pool (T74), item by item while requests go on.
 //
 // Once the free chunks of the page are withdrawn none of its chunks is given out again: a chunk goes from
 // used to free and stays so. Hence a key that was read in it stays readable, and what the mover finds outside

@@ -1,4 +1,4 @@
-// The chunk sizes of the slab classes (rule T74). Class 0 is none; classes are numbered from 1.
+// The chunk sizes of the slab classes (T74). Class 0 is none; classes are numbered from 1.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Pages and chunks (rule T74). The memory limit is reserved as address space at start, so that the page of a
+// Pages and chunks (T74). The memory limit is reserved as address space at start, so that the page of a
 // chunk is a shift. A page has one class at a time, which `class_of` tells. All functions are called inside
 // the slabs section; the class of a page in which the caller holds a chunk does not change, so `class_of` of
 // that chunk needs no section.

@@ -1,4 +1,4 @@
-// The hash table: chains of items in buckets, and its growth bucket by bucket while requests go on (rule
+// The hash table: chains of items in buckets, and its growth bucket by bucket while requests go on (
 // T75).
 //
 // A bucket is touched inside the item section of its hashes only. There are at most as many stripes as

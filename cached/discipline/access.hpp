@@ -1,6 +1,6 @@
 // How a discipline touches what sections share: time, settings, uniques, references, counters. `Access` is
 // how the product does, whatever its sections are; the publication's stages before onCommit put others in its
-// place (discipline/stages/tm_access.hpp, rule T85).
+// place (discipline/stages/tm_access.hpp, T85).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The cache with discipline `tasks` (rule T86): shards, each a whole cache with table, lists and classes, and
+// The cache with discipline `tasks` (T86): shards, each a whole cache with table, lists and classes, and
 // a resource of the native engine. A request works on a shard in the shard's turn.
 // SPDX-License-Identifier: MIT
 #include <algorithm>

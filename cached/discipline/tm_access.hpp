@@ -1,4 +1,4 @@
-// Requirements of branches IP and IT on the stage they are at (rule T85). This is the last stage, with
+// Requirements of branches IP and IT on the stage they are at (T85). This is the last stage, with
 // onCommit handlers, which is the product: all blocks are atomic.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// The cache with discipline `tm`, branch IP: its one translation unit (rule T83).
+// The cache with discipline `tm`, branch IP: its one translation unit (T83).
 // SPDX-License-Identifier: MIT
 #include "cached/discipline/tm_ip.hpp"
 

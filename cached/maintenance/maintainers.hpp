@@ -1,4 +1,4 @@
-// The threads that keep a cache in shape (rules T72, T74, T75): LRU maintainer and table growth, crawler,
+// The threads that keep a cache in shape (T72, T74, T75): LRU maintainer and table growth, crawler,
 // page mover. Each works in the engine's short slices and sleeps between rounds; how long says how much there
 // was to do.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// An event loop of one thread, on libevent (rule T72): its own, which does nothing else, or one that turns it
+// An event loop of one thread, on libevent (T72): its own, which does nothing else, or one that turns it
 // now and then. Only this header and its source know libevent.
 // SPDX-License-Identifier: MIT
 #pragma once

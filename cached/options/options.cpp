@@ -1,4 +1,4 @@
-// The command line, as memcached reads it (rule T80), and sentences for what is not there (T81).
+// The command line, as memcached reads it (T80), and sentences for what is not there (T81).
 // SPDX-License-Identifier: MIT
 #include <getopt.h>
 

@@ -1,4 +1,4 @@
-// Settings of the server at start (rules T80, T81), and the few that commands change later.
+// Settings of the server at start (T80, T81), and the few that commands change later.
 // SPDX-License-Identifier: MIT
 #pragma once
 

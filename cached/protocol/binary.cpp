@@ -1,4 +1,4 @@
-// The binary protocol (rule T78): a header of 24 bytes, extras, key, value; numbers in network order.
+// The binary protocol (T78): a header of 24 bytes, extras, key, value; numbers in network order.
 // SPDX-License-Identifier: MIT
 #include <endian.h>
 #include <fmt/format.h>

@@ -84,7 +84,7 @@ class AdminCommands {
   Session& s_;
 };
 
-/// The binary protocol (rule T78).
+/// The binary protocol (T78).
 class BinaryProtocol {
  public:
   explicit BinaryProtocol(Session& session) : s_(session) {}

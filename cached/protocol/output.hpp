@@ -1,5 +1,5 @@
 // Answers that wait to be sent: bytes in one piece, and between them pinned items whose data is sent from
-// where it is (rule T76).
+// where it is (T76).
 // SPDX-License-Identifier: MIT
 #pragma once
 

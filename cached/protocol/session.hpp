@@ -1,7 +1,7 @@
 // The protocol state of one connection: bytes in, answers into an Output. No socket here.
 //
 // `consume` works through whole requests. A value that has not arrived is awaited in its item: the connection
-// may receive straight into `wanted()` (rule T73).
+// may receive straight into `wanted()` (T73).
 // SPDX-License-Identifier: MIT
 #pragma once
 

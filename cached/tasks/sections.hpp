@@ -1,4 +1,4 @@
-// How a thread or a session gets its turn in a shard of discipline `tasks` (rule T86). A shard is a resource
+// How a thread or a session gets its turn in a shard of discipline `tasks` (T86). A shard is a resource
 // of the native engine; what touches it is a task annotated with it.
 //
 // A session of a connection runs on a fiber. Where it needs a shard it leaves, and a task of that shard goes

@@ -1,5 +1,5 @@
 // Host memory of the simulated caches: one arena on huge pages, since a lookup in a 64 MB LLC otherwise costs
-// a TLB miss besides its cache miss (chip.md section 9).
+// a TLB miss besides its cache miss.
 // SPDX-License-Identifier: MIT
 #pragma once
 

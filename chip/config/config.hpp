@@ -1,5 +1,5 @@
 // The description of a chip: one plain struct a section, one member a key. Defaults here are the
-// publication's 256-core machine (Espresso, Table II; chip.md section 1). Names, units, ranges and sentences
+// publication's 256-core machine (Espresso, Table II). Names, units, ranges and sentences
 // of every key are declared once in schema.cpp, from which --help-config, checks, run.toml and
 // docs/parameters.md are made. "auto" values (0) are replaced by resolve(), so the rest of the chip only sees
 // resolved numbers.

@@ -1,4 +1,4 @@
-// Replaces automatic values and checks what single keys cannot (chip.md section 1).
+// Replaces automatic values and checks what single keys cannot.
 // SPDX-License-Identifier: MIT
 #include <bit>
 

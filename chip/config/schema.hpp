@@ -1,5 +1,5 @@
 // Every key of the configuration, declared once: from here come --set, TOML files, checks, --help-config,
-// run.toml and docs/parameters.md (chip.md section 1). A key's default is what its member in config.hpp is
+// run.toml and docs/parameters.md. A key's default is what its member in config.hpp is
 // initialized with.
 // SPDX-License-Identifier: MIT
 #pragma once

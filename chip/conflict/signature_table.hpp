@@ -1,6 +1,6 @@
 // The read and write sets of a tile's uncommitted attempts, transposed: a row holds one bit a slot. A look-up
 // thus yields the mask of all slots whose set has (or, with Bloom filters, seems to have) a line. Two kinds,
-// chosen by conflict.sets; chip.md sections 1 and 9.
+// chosen by conflict.sets.
 //
 //   slot     a column: an attempt's place in its tile from dispatch to commit or abort
 //   row      the words of one filter bit or line: reads of every slot, then writes of every slot

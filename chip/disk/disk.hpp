@@ -1,4 +1,4 @@
-// An NVMe device in time: when each request is done (rules P78 to P80; Espresso, Sec. VI-D). One server takes
+// An NVMe device in time: when each request is done (P78 to P80; Espresso, Sec. VI-D). One server takes
 // requests in order of arrival. A request occupies it for the longer of what its pages cost by
 // `disk.*_iops` and its bytes by `disk.*_bandwidth`. It is done `disk.*_latency` after its start, and later
 // by its occupancy beyond that of one page. At most `disk.queue_depth` requests are inside: another one

@@ -1,4 +1,4 @@
-// A port to DRAM at the chip's edge: fixed latency, limited bandwidth (chip.md section 1, C20). A line holds
+// A port to DRAM at the chip's edge: fixed latency, limited bandwidth (C20). A line holds
 // the controller for 64 / bytes_per_cycle cycles; fractions are carried from line to line, so the mean is
 // exact. Lines are interleaved over the controllers by a hash of their address.
 // SPDX-License-Identifier: MIT

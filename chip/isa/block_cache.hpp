@@ -1,4 +1,4 @@
-// Decoded basic blocks (rule C5): every instruction is decoded once. A block starts at any pc. It ends behind
+// Decoded basic blocks (C5): every instruction is decoded once. A block starts at any pc. It ends behind
 // a branch, jump, system or task instruction, before the stop pc or a host call, or where the next
 // instruction would start in another 64-byte line. A timing model therefore probes the instruction cache
 // exactly once a block. (An instruction that straddles two lines belongs to the block in which it starts.)

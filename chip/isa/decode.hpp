@@ -1,4 +1,4 @@
-// Decoder of RV64GC user mode and the task instructions (rules C1, C6): bits to Insn.
+// Decoder of RV64GC user mode and the task instructions (C1, C6): bits to Insn.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// RV64FD arithmetic for interpreters (rule C1): the host's SSE in the common case of round-to-nearest-even,
+// RV64FD arithmetic for interpreters (C1): the host's SSE in the common case of round-to-nearest-even,
 // integers (soft_float.hpp) for everything else.
 //
 // Ownership of MXCSR: the simulator runs with the host's default: round to nearest even, all exceptions

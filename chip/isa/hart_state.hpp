@@ -1,4 +1,4 @@
-// The architectural state of one hart: RV64 user mode (rule C1). A context switch saves it.
+// The architectural state of one hart: RV64 user mode (C1). A context switch saves it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

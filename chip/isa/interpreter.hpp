@@ -1,4 +1,4 @@
-// The functional interpreter (fast-forward, rule C4): instructions have effects but no time. One hart runs at
+// The functional interpreter (fast-forward, C4): instructions have effects but no time. One hart runs at
 // a time, on the calling host thread.
 //
 // Reservations: run() starts without one. Stores of another hart or of the kernel need a switch or a system

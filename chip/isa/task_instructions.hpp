@@ -1,4 +1,4 @@
-// Encodings of the task instructions (rule C6), shared by the decoder, the guest headers and docs/isa.md.
+// Encodings of the task instructions (C6), shared by the decoder, the guest headers and docs/isa.md.
 // All are I-type in the custom-0 opcode (0x0b): funct3 selects the instruction, imm[11:0] its variant. Values
 // travel in fixed registers so that one instruction creates a task without touching memory.
 // This header is plain C++ constants: it compiles for host and RISC-V.

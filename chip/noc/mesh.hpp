@@ -1,4 +1,4 @@
-// The network on chip: a rectangular mesh with X-Y routing (chip.md section 1, C20, C22).
+// The network on chip: a rectangular mesh with X-Y routing (C20, C22).
 //
 //   tile t       at column t % width, row t / width
 //   link         a tile's way out to its neighbour in one direction; carries one flit a cycle

@@ -1,4 +1,4 @@
-// Loads a static RISC-V Linux executable into guest memory (rule C1).
+// Loads a static RISC-V Linux executable into guest memory (C1).
 // SPDX-License-Identifier: MIT
 #pragma once
 

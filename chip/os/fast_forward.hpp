@@ -1,4 +1,4 @@
-// Fast-forward (rule C4): runs the threads of a process functionally, without cores, caches or cycles, in
+// Fast-forward (C4): runs the threads of a process functionally, without cores, caches or cycles, in
 // turns of a fixed number of instructions. A function of the program and its inputs alone.
 //
 // Simulated time advances by one nanosecond every two instructions (a 2 GHz core at one instruction a cycle),

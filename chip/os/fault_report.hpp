@@ -1,4 +1,4 @@
-// Error reports for users (rules C2, C3): one sentence with cause, pc, symbol and instruction. For runs in
+// Error reports for users (C2, C3): one sentence with cause, pc, symbol and instruction. For runs in
 // which nothing can proceed: each waiting thread or task, and the thing it waits for.
 // SPDX-License-Identifier: MIT
 #pragma once

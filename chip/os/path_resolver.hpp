@@ -1,4 +1,4 @@
-// The host file of a guest path, and the guest's rights to it (rule C2): reading is allowed anywhere (with
+// The host file of a guest path, and the guest's rights to it (C2): reading is allowed anywhere (with
 // --sandbox: in that directory only), writing only under the working directory (the sandbox), and in /tmp and
 // /dev/shm for the run's own files there (own_places.hpp).
 //

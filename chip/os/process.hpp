@@ -1,6 +1,6 @@
 // The emulated Linux process: memory map, threads, files, futexes, time. Knows nothing of cores or cycles:
 // the code that runs threads (fast-forward, or the detailed cores through ThreadScheduler) calls syscall() at
-// each ecall. ThreadObserver tells it when a thread becomes runnable. Rules C1 to C3.
+// each ecall. ThreadObserver tells it when a thread becomes runnable. C1 to C3.
 // SPDX-License-Identifier: MIT
 #pragma once
 

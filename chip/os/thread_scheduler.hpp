@@ -1,4 +1,4 @@
-// Places runnable guest threads on cores (rule C3): one thread a core; when there are more, they take turns.
+// Places runnable guest threads on cores (C3): one thread a core; when there are more, they take turns.
 // The owner of the cores calls pick(core) when a core is free or its thread's time slice has ended. It add()s
 // every thread that became runnable or was preempted. Deterministic: a function of the order of these calls.
 //

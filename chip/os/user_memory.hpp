@@ -1,6 +1,6 @@
 // How system calls touch guest memory: the one place through which every user buffer goes. Each access names
 // a range, is checked as a whole before any byte moves, and reports EFAULT by returning false; under
-// speculation these become checked accesses of the calling task (rule C18).
+// speculation these become checked accesses of the calling task (C18).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Choice of the tile for a new task, and only the choice: queues, time and messages belong to the task unit.
-// Espresso, Sec. V-A "Locality-aware execution"; rule C9.
+// Espresso, Sec. V-A "Locality-aware execution"; C9.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -14,7 +14,7 @@ constexpr std::string_view name_of(TrafficClass c) {
   return names[static_cast<unsigned>(c)];
 }
 
-/// A message: its bytes and their class. Sizes are those of chip.md section 1.
+/// A message: its bytes and their class. Namespace message has the sizes of each kind.
 struct Message {
   std::uint32_t bytes;
   TrafficClass traffic;

@@ -1,4 +1,4 @@
-// Layout of capalloc's blocks and of the metadata about them (rule P70). Blocks are tracked memory, metadata
+// Layout of capalloc's blocks and of the metadata about them (P70). Blocks are tracked memory, metadata
 // is not. No link is kept in a block, so capsules protect all metadata. Everything is found by position, for
 // each page of 8 KiB of the arena:
 //

@@ -1,4 +1,4 @@
-// The spans of one size class that have free slots (rule P72). Locks are taken in one order: a class's, then
+// The spans of one size class that have free slots (P72). Locks are taken in one order: a class's, then
 // that of the page heap.
 // SPDX-License-Identifier: MIT
 #pragma once

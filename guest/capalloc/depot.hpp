@@ -1,4 +1,4 @@
-// Whole batches of one class's blocks on their way between cores (rule P72): half of what a core's cache may
+// Whole batches of one class's blocks on their way between cores (P72): half of what a core's cache may
 // hold. A batch changes hands by its number, so the lock is held for a few instructions only, however many
 // cores ask. Each core keeps the batch it emptied last, to fill it next.
 // SPDX-License-Identifier: MIT

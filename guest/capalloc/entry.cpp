@@ -1,4 +1,4 @@
-// capalloc's capsules, and the C library's functions over them (rules P68, P73 to P75): a program that links
+// capalloc's capsules, and the C library's functions over them (P68, P73 to P75): a program that links
 // this has it for malloc, free and all that call those, as C++'s operators new and delete do. Espresso, Sec.
 // VI-C, Listing 2.
 //

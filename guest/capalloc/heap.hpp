@@ -1,4 +1,4 @@
-// capalloc without its capsules (rules P69 to P75): caches of blocks, one a core, above central lists, one a
+// capalloc without its capsules (P69 to P75): caches of blocks, one a core, above central lists, one a
 // size class, above the page heap. A core's cache needs no lock, since a task leaves the allocator before
 // another one runs on its core; threads outside tasks, which can be interrupted anywhere, share one more
 // cache under a lock. System, which tests replace, has:

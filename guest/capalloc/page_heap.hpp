@@ -1,4 +1,4 @@
-// Whole pages of the arena (rule P72): best fit, by a list for each number of pages up to 128 and an ordered
+// Whole pages of the arena (P72): best fit, by a list for each number of pages up to 128 and an ordered
 // one of longer runs; a run that comes back joins its free neighbours. The caller holds the lock.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// Capsules (rules P10 to P17): vetted code that speculative tasks on the chip may call to work on untracked
+// Capsules (P10 to P17): vetted code that speculative tasks on the chip may call to work on untracked
 // memory. It runs without conflict checks, ends even if its task is aborted, and registers handlers that undo
 // its effects. On host engines a capsule is a plain function. How to write one: docs/capsules.md. Espresso,
 // Sec. IV.

@@ -1,6 +1,6 @@
 // Errors that programs can make with the task model, and the one sentence that every engine says about each.
 // Serial and native throw it as a TaskError. The simulator prints it and ends the run with exit code 3 (4 if
-// no task can run). Rules M1 to M6 and section "Errors" of the task model.
+// no task can run). M1 to M6 and section "Errors" of the task model.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// TaskGroup: tasks that others can wait for without blocking (.group and .after of Annotations; rule M3's
+// TaskGroup: tasks that others can wait for without blocking (.group and .after of Annotations; M3's
 // remedy for nested run()).
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
 // resource<T>: an object that tasks touch, behind a one-word handle. The handle also carries how to
-// synchronize it, so that creating a task never touches the object (rule M5; MxTasking, Sec. 4).
+// synchronize it, so that creating a task never touches the object (M5; MxTasking, Sec. 4).
 // SPDX-License-Identifier: MIT
 #pragma once
 

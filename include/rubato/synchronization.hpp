@@ -1,4 +1,4 @@
-// The ways in which the native engine keeps tasks of one resource apart, to choose from (native engine, rule
+// The ways in which the native engine keeps tasks of one resource apart, to choose from (native engine,
 // R4; MxTasking, Sec. 4, Fig. 5). Other engines need not ask.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// The task model's functions: create, run, timestamp, on_commit (rules M1 to M3 and M6).
+// The task model's functions: create, run, timestamp, on_commit (M1 to M3 and M6).
 // SPDX-License-Identifier: MIT
 #pragma once
 

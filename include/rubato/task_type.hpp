@@ -1,4 +1,4 @@
-// Types of tasks (rule M2; Espresso, Sec. III) and the parts that a task may be made of (rule M1), checked at
+// Types of tasks (M2; Espresso, Sec. III) and the parts that a task may be made of (M1), checked at
 // compile time.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -58,7 +58,7 @@ std::type_identity<void(P...)> parameters_of(R (*)(P...) noexcept);
 template <class>
 inline constexpr bool is_never = false;
 
-/// Check of rule M1, the same on every engine.
+/// Check of M1, the same on every engine.
 template <class F, class... Args>
 constexpr void check_task() {
   static_assert(sizeof...(Args) <= kMaxArguments,

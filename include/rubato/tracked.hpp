@@ -1,4 +1,4 @@
-// tracked<T>: mutable data that tasks share (rule M4). On the chip a plain load or store; on host engines a
+// tracked<T>: mutable data that tasks share (M4). On the chip a plain load or store; on host engines a
 // relaxed atomic access, and the one place where versions, logs and checks can hook in.
 // Not to be confused with the chip's tracked memory, a page attribute.
 // SPDX-License-Identifier: MIT

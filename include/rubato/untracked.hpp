@@ -1,4 +1,4 @@
-// Untracked memory (rules P1, P9): on the chip it is neither versioned nor checked, so a speculative task may
+// Untracked memory (P1, P9): on the chip it is neither versioned nor checked, so a speculative task may
 // not touch it but in a capsule. On host engines it is plain memory.
 // SPDX-License-Identifier: MIT
 #pragma once

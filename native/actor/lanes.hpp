@@ -1,4 +1,4 @@
-// An actor with an urgent lane (rule A35): what its turn takes from the mailbox is sorted into two lanes, and
+// An actor with an urgent lane (A35): what its turn takes from the mailbox is sorted into two lanes, and
 // the urgent one goes first. The last node of the mailbox is in neither: it is kept until finish() releases
 // it, as in every turn.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// Timers of actors (rule A13): a thread of its own begins with the first of them and sleeps until the next
+// Timers of actors (A13): a thread of its own begins with the first of them and sleeps until the next
 // one's time. It sends due messages as any thread outside does. Each timer is a hold. Nothing of the program
 // runs on that thread.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// An actor's turn, and how messages come to it. Rules A8, A25 to A29 of the actors.
+// An actor's turn, and how messages come to it. A8, A25 to A29.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <atomic>

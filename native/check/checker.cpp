@@ -1,5 +1,5 @@
 // The checked build behind include/rubato/engine/native_check.hpp: which task was created where, which memory
-// belongs to which resource. Rule R12. Locks and maps at every turn: made for tests, not for speed.
+// belongs to which resource. R12. Locks and maps at every turn: made for tests, not for speed.
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <atomic>

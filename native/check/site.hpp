@@ -1,4 +1,4 @@
-// Places in a program's source, from return addresses: for the reports of the checked build (rule R12).
+// Places in a program's source, from return addresses: for the reports of the checked build (R12).
 // SPDX-License-Identifier: MIT
 #pragma once
 

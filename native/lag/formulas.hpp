@@ -8,7 +8,7 @@
 
 namespace rubato::inline v0::native::lag {
 
-/// Theorem 2, rule A37: samples that give the probability of a hit to within `error` at this confidence. The
+/// Theorem 2, A37: samples that give the probability of a hit to within `error` at this confidence. The
 /// quantile is that of (1 + confidence) / 2 (E11). Errors: std::invalid_argument outside of (0, 1).
 unsigned sample_size(double confidence, double error);
 
@@ -18,7 +18,7 @@ double normal_quantile(double probability);
 /// Theorem 3: time with a lag of `delay` over time without, for messages that take `work`.
 double efficiency(double delay, double work, double hit_probability);
 
-/// Lemma 3, rule A41: the rate up to which sampling slows nothing down, between phi0 and 1 (E4).
+/// Lemma 3, A41: the rate up to which sampling slows nothing down, between phi0 and 1 (E4).
 double sampling_rate(double initial, double hit_probability, double delay);
 
 /// Giving-ups until n samples are gathered: at the initial rate throughout, n / phi0.

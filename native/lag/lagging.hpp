@@ -1,6 +1,6 @@
 // Speculative lagging [L] (Fig. 3): before something is given up, wait a little for what would make it
 // unnecessary, if samples say that this pays. No clock and no engine: the caller brings the waiting, and
-// random numbers. Rules A40 to A43.
+// random numbers. A40 to A43.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Lagging's knowledge about a waiter that gives up, and its conclusions: the delay to wait, and how often to
-// sample. Rules A38 to A43.
+// sample. A38 to A43.
 // SPDX-License-Identifier: MIT
 #pragma once
 

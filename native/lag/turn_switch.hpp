@@ -1,5 +1,5 @@
 // The cost of giving up a turn, C: from the last message of a turn to the first of the next one, cache misses
-// included. Now and then one switch is timed, and the median of the last counts. Rules A46 and A47.
+// included. Now and then one switch is timed, and the median of the last counts. A46 and A47.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Waiting a little before something is given up, by the clock; and lagging of workers: the waiting before one
 // that has found nothing sleeps, whose cost C is measured from the call that wakes a sleeper until it runs,
-// and that call. Rules A45 to A49.
+// and that call. A45 to A49.
 // SPDX-License-Identifier: MIT
 #pragma once
 

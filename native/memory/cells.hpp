@@ -1,5 +1,5 @@
 // Actors on the native engine: their cells and turns. A turn is an ordinary task; here is nothing that
-// schedules. Design of the actors, rules A17 and A22 to A29.
+// schedules. A17 and A22 to A29.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Epoch-based reclamation for tasks: it decides when a removed object can be freed. Rule R7; MxTasking, Sec.
+// Epoch-based reclamation for tasks: it decides when a removed object can be freed. R7; MxTasking, Sec.
 // 4.4. Two differences to the paper:
 // - A handle may travel from task to task. So pending tasks hold back reclamation too, by their birth epochs,
 //   if they are annotated with a resource (others do not; remove() says so).

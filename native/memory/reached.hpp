@@ -1,6 +1,6 @@
 // Cells that threads outside reach just now. Workers push messages within an epoch, which keeps a cell from
-// being used again; a thread outside has none, and says instead which cell it is about to look at. Design of
-// the actors, rules A17 and A29.
+// being used again; a thread outside has none, and says instead which cell it is about to look at. A17
+// and A29.
 //
 // Dekker, all seq_cst: the thread writes its place, then reads the cell's generation; the thread that ends an
 // actor writes the generation, and the places are read before the cell is used again. So either the thread

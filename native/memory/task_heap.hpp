@@ -1,6 +1,6 @@
 // The native engine's task memory behind the workers' own heaps: core groups and the global level. Hands out
 // batches only; the single block is WorkerHeap's (include/rubato/engine/native_heap.hpp).
-// Rule R8; MxTasking, Sec. 5.2 and Fig. 8.
+// R8; MxTasking, Sec. 5.2 and Fig. 8.
 // SPDX-License-Identifier: MIT
 #pragma once
 

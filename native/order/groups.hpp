@@ -1,6 +1,6 @@
 // Tasks that wait for a TaskGroup (.after). A task that must wait, and the end of a group for which one
 // waits, take a latch for a few instructions; nothing else does. No memory: waiting tasks are linked through
-// themselves. Rule R5 ("group").
+// themselves. R5 ("group").
 //
 // The group's word: members created and not finished, and two bits. `kWaited`: tasks wait in its list.
 // `kReleasing`: the last member has left, and the thread that removed it is about to release(). While it is

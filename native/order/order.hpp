@@ -1,5 +1,5 @@
 // State of timestamp order that all workers share: the current timestamp, and the right to go on to the next.
-// Rule R9. Its use: native/worker/ordered_part.cpp.
+// R9. Its use: native/worker/ordered_part.cpp.
 //
 //   phase     tasks of the current timestamp are run by        over when
 //   inline    the owner alone; `left` counts them              left == 0

@@ -1,6 +1,6 @@
 // Tasks of one timestamp and one function, many of them: the words in which they differ, one record after the
 // other, instead of a line of memory and a link each. A timestamp of millions of tasks is written once and
-// read once, in the order of its addresses, and takes a fraction of the memory. Rules R1 and R9.
+// read once, in the order of its addresses, and takes a fraction of the memory. R1 and R9.
 //
 //   chunk    what its tasks have in common, then their records
 //   record   the handle, if tasks differ in more of it than a locale; then the payload's words, without the

@@ -1,5 +1,5 @@
 // A monotone priority structure over timestamps: a radix heap of task lists, one for each worker. Nothing is
-// allocated. Rule R9; R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, "Faster algorithms for the
+// allocated. R9; R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, "Faster algorithms for the
 // shortest path problem", JACM 1990, Sec. 3 (one-level radix heap).
 //
 // A task whose timestamp is base_ is in current_; any other in the bucket (level, digit): the highest digit,

@@ -1,4 +1,4 @@
-// A pool of tasks that nothing runs beside each other: of locales, of a worker, of other threads. Rule R2.
+// A pool of tasks that nothing runs beside each other: of locales, of a worker, of other threads. R2.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// How workers empty the inbox, where threads outside put what they create. Rule R9.
+// How workers empty the inbox, where threads outside put what they create. R9.
 //
 // A pool is no longer the worker's when finish() has told that it is empty, and only then the worker has the
 // last task (Pool::drain). If the thread that created it pushes another one now, a second worker could take

@@ -1,5 +1,5 @@
 // A task pool: tasks that must not run at once, pushed by any thread with one atomic exchange, run by one
-// worker at a time. Decides nothing about which pool runs when. Rules R1, R2, R10; MxTasking, Sec. 2.3 and
+// worker at a time. Decides nothing about which pool runs when. R1, R2, R10; MxTasking, Sec. 2.3 and
 // 4.1.
 //
 //   state    tail_     owner of head_, last_taken_  push(..)          leaves by

@@ -1,5 +1,5 @@
 // Ready pools of a worker: a bit a pool and priority. Any thread may add and, if the set's worker is busy,
-// claim. Rule R2 ("ready") and R5 ("the ready pool whose head has the highest priority").
+// claim. R2 ("ready") and R5 ("the ready pool whose head has the highest priority").
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Chains of tasks, and lists by priority (rule R5); the plain list is in rubato/engine/native_task.hpp.
+// Chains of tasks, and lists by priority (R5); the plain list is in rubato/engine/native_task.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Choice of a resource's synchronization, from the program's annotations: the table, and nothing else. Rule
+// Choice of a resource's synchronization, from the program's annotations: the table, and nothing else.
 // R4; MxTasking, Sec. 4.2. An explicit request wins over it; a program or a user can change its rows.
 // SPDX-License-Identifier: MIT
 #pragma once

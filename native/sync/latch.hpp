@@ -1,4 +1,4 @@
-// An exclusive spinning latch in the synchronization word of a resource. Rules R4 and R10; MxTasking,
+// An exclusive spinning latch in the synchronization word of a resource. R4 and R10; MxTasking,
 // Sec. 4.1.
 // SPDX-License-Identifier: MIT
 #pragma once

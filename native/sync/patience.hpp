@@ -1,6 +1,6 @@
 // Starvation freedom for latches: a worker that was refused for long enough reserves the latch. A worker
 // whose task cannot have a latch puts the task back and runs others. A second worker that holds the latch
-// throughout long tasks frees it for less time than the first one is away. Rules R4 and R10.
+// throughout long tasks frees it for less time than the first one is away. R4 and R10.
 // SPDX-License-Identifier: MIT
 #pragma once
 

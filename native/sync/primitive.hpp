@@ -1,4 +1,4 @@
-// The ways to keep tasks of one resource apart. The choice for a resource: choice.hpp. Rule R4.
+// The ways to keep tasks of one resource apart. The choice for a resource: choice.hpp. R4.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// How long a worker spins before it tells its caller to do something else (rule R10).
+// How long a worker spins before it tells its caller to do something else (R10).
 // SPDX-License-Identifier: MIT
 #pragma once
 

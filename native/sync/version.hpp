@@ -1,5 +1,5 @@
 // Optimistic versions in the synchronization word of a resource: readers run without writing anything shared,
-// and find out afterwards whether a writer was at work. Rule R4; MxTasking, Sec. 4.1. Other than in the
+// and find out afterwards whether a writer was at work. R4; MxTasking, Sec. 4.1. Other than in the
 // paper's Fig. 5 the version is odd while a writer works: else a reader that begins and ends within one write
 // passes.
 // SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
 // Limits of control groups on this process: CPU quotas and CPU sets of its own group and of all groups above
-// it, in hierarchies of version 1, version 2 and both at once. Reads files, decides nothing. Rule R3.
+// it, in hierarchies of version 1, version 2 and both at once. Reads files, decides nothing. R3.
 // SPDX-License-Identifier: MIT
 #pragma once
 

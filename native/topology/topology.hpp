@@ -1,4 +1,4 @@
-// How many workers this machine allows, where they run, and why: from affinity, CPU sets and quotas. Rule R3.
+// How many workers this machine allows, where they run, and why: from affinity, CPU sets and quotas. R3.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The trace of the native engine (rule R13), in the JSON form that Perfetto and Chrome read: a track a worker
+// The trace of the native engine (R13), in the JSON form that Perfetto and Chrome read: a track a worker
 // with a slice a task that ran, and with the times in which it was idle, parked or stood by; a track of run()
 // with the timestamps that several tasks share. One event is one line. Times are microseconds since the
 // file was made. Functions have short names; the whole ones are a table at the end, beside what ran. A file

@@ -1,4 +1,4 @@
-// The trace of a worker, kept in memory (rule R13). Its worker appends, the thread that writes the file reads
+// The trace of a worker, kept in memory (R13). Its worker appends, the thread that writes the file reads
 // complete spans; nothing is ever removed, so neither waits for the other.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// Tasks that run with nothing beside them: `spec` ones. Workers take turns; the others stand by. Rule R9.
+// Tasks that run with nothing beside them: `spec` ones. Workers take turns; the others stand by. R9.
 // SPDX-License-Identifier: MIT
 #pragma once
 

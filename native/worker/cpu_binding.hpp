@@ -1,7 +1,7 @@
 // A worker's CPU. A worker with a CPU of its own is bound to it while another works beside it. Alone it may
 // run on any: bound, it would share its CPU with other programs while the others' CPUs are free; and one that
 // waits for threads from outside wakes up where that is quickest. So the thread that calls run() begins
-// unbound. Rules R3 and R10.
+// unbound. R3 and R10.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// After a failure: tasks are destroyed unrun. Rule R11.
+// After a failure: tasks are destroyed unrun. R11.
 // SPDX-License-Identifier: MIT
 #include <thread>
 

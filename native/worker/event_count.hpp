@@ -1,4 +1,4 @@
-// Sleep and wake-up of workers, and the one word that a busy worker looks at between two tasks. Rule R10:
+// Sleep and wake-up of workers, and the one word that a busy worker looks at between two tasks. R10:
 // announce, recheck every source, sleep; no wake-up is lost, and a sleeper costs the others at most one load.
 //
 //   a worker that found nothing         a thread with work for others
@@ -11,7 +11,7 @@
 // that sleep() returns.
 //
 // Not all idle workers sleep: some still look, some lag. Sleepers are counted, so that the system call is
-// made only for them (rule A33). A sleeper counts itself before the kernel compares the epoch, and notify()
+// made only for them (A33). A sleeper counts itself before the kernel compares the epoch, and notify()
 // looks at the count after it has changed the epoch: one of them sees the other.
 //
 // While all sleep, threads from outside wake the one that was last first. The kernel by itself wakes sleepers

@@ -1,5 +1,5 @@
 // Execution of a usual task: synchronization that takes no latch, the call, the end. Inlined into the
-// worker's loop; rare steps are called (execution.cpp). MxTasking, Fig. 5; rules R4, R11.
+// worker's loop; rare steps are called (execution.cpp). MxTasking, Fig. 5; R4, R11.
 // SPDX-License-Identifier: MIT
 #pragma once
 

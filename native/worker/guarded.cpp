@@ -1,4 +1,4 @@
-// Tasks of a GuardedGroup: whether they run, and where their exceptions go. Rule R11.
+// Tasks of a GuardedGroup: whether they run, and where their exceptions go. R11.
 //
 // No other task looks at its group before it runs. A guarded one has Primitive::guarded in its handle, which
 // leads it to run_guarded(), and its own primitive in its second line.

@@ -1,5 +1,5 @@
 // Hand-over of the tasks that wait behind a long task on its worker: the watch publishes them, for idle
-// workers. Rules R2 and R10. The time of it: watch.cpp; the permission: seizure.hpp.
+// workers. R2 and R10. The time of it: watch.cpp; the permission: seizure.hpp.
 // SPDX-License-Identifier: MIT
 #include <cstring>
 #include <new>

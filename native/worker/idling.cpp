@@ -118,7 +118,7 @@ bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
   Events& events = shared_.events;
   const std::uint64_t word = events.look_ordered();
   if ((word & Events::kRequests) != 0 || !lag_->may_lag()) return false;
-  // Not more than work, and one at least: rule A45.
+  // Not more than work, and one at least: A45.
   const unsigned most = std::max(1u, shared_.workers() - Events::idle(word));
   for (unsigned lagging = shared_.lagging.load(std::memory_order_relaxed);;) {
     if (lagging >= most) return false;

@@ -1,5 +1,5 @@
 // A worker that has found no task: it looks again, finds whether the run has ended, and sleeps, or lags.
-// Rules R10, A45.
+// R10, A45.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The functions of tasks that took long: how many each, and the longest (rule R11).
+// The functions of tasks that took long: how many each, and the longest (R11).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// A worker's part in timestamp order; the rules are in native/order/order.hpp. Rule R9.
+// A worker's part in timestamp order; the rules are in native/order/order.hpp. R9.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // A worker's own tasks: those of normal priority without timestamp that nothing must serialize, and which of
-// them runs next. Rules R2 and R5.
+// them runs next. R2 and R5.
 //
 // Few that wait run oldest first, so that each has its turn and there is something to prefetch. If there are
 // many, the newest run first: a program that splits its work again and again keeps only as many tasks as its

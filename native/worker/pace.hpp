@@ -1,5 +1,5 @@
 // A worker's pace: how many tasks run before it refreshes its epoch, looks at the clock and at what others
-// wait for. Rules R7 and R10. Says when; what is done then is the worker's.
+// wait for. R7 and R10. Says when; what is done then is the worker's.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // The prefetch distance that adapts itself, by hill climbing: a step in one direction, and back if tasks
-// became slower. Rule R6.
+// became slower. R6.
 // SPDX-License-Identifier: MIT
 #pragma once
 

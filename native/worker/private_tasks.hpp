@@ -1,4 +1,4 @@
-// The tasks that only their worker takes from: its own by priority, and those of the current timestamp. Rules
+// The tasks that only their worker takes from: its own by priority, and those of the current timestamp.
 // R2, R5.
 // SPDX-License-Identifier: MIT
 #pragma once

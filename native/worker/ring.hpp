@@ -1,5 +1,5 @@
 // The tasks that a worker is about to run: up to 64, in the order of their start, and the addresses to
-// prefetch on the way. Rule R6; MxTasking, Sec. 3, Fig. 3.
+// prefetch on the way. R6; MxTasking, Sec. 3, Fig. 3.
 // SPDX-License-Identifier: MIT
 #pragma once
 

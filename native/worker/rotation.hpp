@@ -1,4 +1,4 @@
-// Choice of the next source of tasks: of the best waiting priority, one source after the other. Rule R5.
+// Choice of the next source of tasks: of the best waiting priority, one source after the other. R5.
 // Knows the sources' names and which priorities wait there; not what they are (PrivateTasks, PoolTurns).
 // SPDX-License-Identifier: MIT
 #pragma once

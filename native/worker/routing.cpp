@@ -1,4 +1,4 @@
-// Routes of tasks that were created here or by other threads. Rules R2, R8 and R9.
+// Routes of tasks that were created here or by other threads. R2, R8 and R9.
 // SPDX-License-Identifier: MIT
 #include <thread>
 

@@ -1,4 +1,4 @@
-// Members of a worker that other workers touch, on cache lines of their own. Rules R2 and R10.
+// Members of a worker that other workers touch, on cache lines of their own. R2 and R10.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // How another thread takes tasks that are private to a worker while that runs a task: nothing runnable stays
-// behind a task that goes on. Rules R2 and R10.
+// behind a task that goes on. R2 and R10.
 //
 // Private lists have no latch, and most tasks are too short for one. A worker in the function of a task (it
 // says so by `running`) touches none of them, but that it appends to lists what the task creates. So another

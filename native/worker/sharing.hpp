@@ -1,4 +1,4 @@
-// Exchange of tasks between workers: published chunks. Rules R2 and R10. The worth of tasks: Worth; pools:
+// Exchange of tasks between workers: published chunks. R2 and R10. The worth of tasks: Worth; pools:
 // WorkerPools.
 // SPDX-License-Identifier: MIT
 #pragma once

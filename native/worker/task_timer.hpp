@@ -1,4 +1,4 @@
-// Times single tasks: for the trace, and to find long ones. Rules R11 and R13. With a trace every task is
+// Times single tasks: for the trace, and to find long ones. R11 and R13. With a trace every task is
 // timed, so that without one no task asks for it.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
 // When a run has ended: all workers are idle, nothing holds it open, no task waits in the inbox, and the
-// workers have finished what they created. No counter is shared. Rule R10.
+// workers have finished what they created. No counter is shared. R10.
 //
 // These are looks at several words, one after the other. They describe one moment only if no worker was busy
 // meanwhile: it may have taken a task from the inbox before the look there, and have opened a hold in that

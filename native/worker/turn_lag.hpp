@@ -1,6 +1,6 @@
 // Lagging of turns, the publication's own [L] (Fig. 3): a worker whose actor has no message left waits a
 // little before it gives up the turn, where samples say that the next message comes sooner than a switch
-// takes. Rules A25, A36 and A44 to A47. How samples decide is in native/lag.
+// takes. A25, A36 and A44 to A47. How samples decide is in native/lag.
 //
 // The mailbox stays the turn's while it waits, and the wait only looks whether a message is linked behind the
 // last one: finish() is called after it as it is without a wait. So the protocol of the mailbox is the same.

@@ -1,4 +1,4 @@
-// Making an actor's turn due: where it goes, and what it costs on purpose. Rules A36 and A60.
+// Making an actor's turn due: where it goes, and what it costs on purpose. A36 and A60.
 //
 // The miniqueue (A36): the turn that a running one causes goes to the front, behind the running one itself. A
 // second displaces it to the list. It waits in the worker's `committed` list, whose task runs right after the

@@ -1,5 +1,5 @@
 // Turns of workers, first come, first served. A request stands until its worker has had its turn, so workers
-// that ask again and again starve no other. Rule R9.
+// that ask again and again starve no other. R9.
 // SPDX-License-Identifier: MIT
 #pragma once
 

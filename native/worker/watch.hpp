@@ -1,5 +1,5 @@
 // A thread that looks now and then whether tasks wait behind one that goes on while a worker is idle, and
-// hands them over; and says a word if nothing starts for seconds. Rules R2 and R10. It works while a worker
+// hands them over; and says a word if nothing starts for seconds. R2 and R10. It works while a worker
 // does, and sleeps otherwise. With one worker there is none: no other could run anything.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// A worker: its parts, the loop that runs tasks, and one task's run. Rules R2, R4, R5, R9, R10; MxTasking,
+// A worker: its parts, the loop that runs tasks, and one task's run. R2, R4, R5, R9, R10; MxTasking,
 // Sec. 2.3 and 4.3. Decisions are in the parts, their constants in policy.hpp.
 //
 // Sources of a worker's tasks, in the order in which an idle one looks: its own lists, the next timestamp,

@@ -1,5 +1,5 @@
 // A worker's way to pools: from which it takes batches, when it lets others have them, and where a pool
-// becomes ready. Rules R2 and R5.
+// becomes ready. R2 and R5.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The worth of a worker's tasks: their length, and so the number that is worth waking another worker. Rule
+// The worth of a worker's tasks: their length, and so the number that is worth waking another worker.
 // R2. An estimate from the time between looks; decides nothing by itself (Sharing, OrderedPart).
 // SPDX-License-Identifier: MIT
 #pragma once

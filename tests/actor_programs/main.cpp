@@ -1,5 +1,5 @@
 // Random actor programs, one after another in one process: prints a line "SEED DIGEST MESSAGES" for each. The
-// serial and the native engine must print the same lines (tests/differential/run.py compares them). Exit code
+// serial and the native engine must print the same lines (A68; tests/differential/run.py compares). Exit code
 // 1 if something was found wrong, with the seed and what it was.
 // SPDX-License-Identifier: MIT
 #include <cinttypes>

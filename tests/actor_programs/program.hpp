@@ -1,5 +1,5 @@
 // Common part of random actor programs: their counts, and the contents of their messages. All counts are the
-// same in every order that rule A8 allows.
+// same in every order that A8 allows.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// In steady state messages and requests take no memory from the system, on the native engine (rules A7, A11).
+// In steady state messages and requests take no memory from the system, on the native engine (A7, A11).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

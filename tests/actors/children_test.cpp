@@ -1,4 +1,4 @@
-// Children of actors, on every engine: they stop before their parent (rule A14).
+// Children of actors, on every engine: they stop before their parent (A14).
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Capsules (P10 to P13), written once: on host engines they are plain functions.
+// Capsules (P10 to P13, P100), written once: on host engines they are plain functions.
 // SPDX-License-Identifier: MIT
 #include "rubato/capsule.hpp"
 

@@ -1,4 +1,4 @@
-"""`rubato tm check` on code that GCC compiles here: with and without the flags of rule T16."""
+"""`rubato tm check` on code that GCC compiles here: with and without the flags of T16."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,6 +1,6 @@
 // Capsules of the random programs: a ledger in untracked memory. Tasks enter amounts there and in tracked
 // memory: whatever is aborted, both are equal in the end, no token is lost, and no lock is held. A task's
-// loads never depend on the ledger, whose order is not defined.
+// loads never depend on the ledger, whose order is not defined (P101, P102).
 // SPDX-License-Identifier: MIT
 #include <sys/syscall.h>
 #include <time.h>

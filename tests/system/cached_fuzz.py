@@ -1,4 +1,4 @@
-"""Random sessions for two servers, whose answers must be the same (rule T79).
+"""Random sessions for two servers, whose answers must be the same (T79).
 
     cached_fuzz.py PROGRAM OTHER --protocol text --seeds 1-200 [--wild]
 

@@ -1,4 +1,4 @@
-"""Scripted sessions, one for each command and error line of the text and meta protocols (rule T79).
+"""Scripted sessions, one for each command and error line of the text and meta protocols (T79).
 
 Commands are separated by `|`, which stands for a line's end; LONG is a key that is too long, BIG(n) n letters.
 """

@@ -1,4 +1,4 @@
-"""All faults at once, for as long as is asked: no crash, no hang, no leak, no wrong value (rule T90).
+"""All faults at once, for as long as is asked: no crash, no hang, no leak, no wrong value (T90).
 
     cached_soak.py PROGRAM --discipline tm --minutes 60
 

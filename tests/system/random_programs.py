@@ -1,4 +1,4 @@
-"""Random task programs on random chips (chip.md, C19): what each seed means, and what must hold of every run.
+"""Random task programs on random chips (C19): what each seed means, and what must hold of every run.
 
     python tests/system/random_programs.py FIRST LAST [KIND]   soak: run these seeds, print what fails
     python tests/system/random_programs.py SEED SEED [KIND]    one seed, with the command that repeats it

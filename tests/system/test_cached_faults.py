@@ -1,4 +1,4 @@
-"""Bugs put into the cache on purpose (cached/fault.hpp): histories that no order explains show them (rule T91)."""
+"""Bugs put into the cache on purpose (cached/fault.hpp): histories that no order explains show them (T91)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

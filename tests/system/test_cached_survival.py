@@ -1,4 +1,4 @@
-"""Faults that the cache server survives with every discipline (rule T90): no crash, no hang, no wrong value."""
+"""Faults that the cache server survives with every discipline (T90): no crash, no hang, no wrong value."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

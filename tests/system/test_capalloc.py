@@ -1,4 +1,4 @@
-"""capalloc (rules P68 to P77): programs compute what they compute with the C library's allocator, the heap is whole
+"""capalloc (P68 to P77): programs compute what they compute with the C library's allocator, the heap is whole
 after aborts, mistakes are named, and `rubato run --alloc` chooses between the four allocators."""
 # SPDX-License-Identifier: MIT
 

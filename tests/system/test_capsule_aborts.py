@@ -1,4 +1,4 @@
-"""Aborts at every instruction of a capsule (rule P103): `faulty-chip doom_at=N` aborts the first attempt of each task N
+"""Aborts at every instruction of a capsule (P103): `faulty-chip doom_at=N` aborts the first attempt of each task N
 cycles after its first capsule call. Without look-ahead a core issues an instruction a cycle, so with all N, until none
 is in a capsule any longer, each instruction of each capsule is the last before an abort, and so is each cycle of a wait
 for a lock or a line. Whatever is aborted, programs print what they print without, and find what they count themselves

@@ -1,4 +1,4 @@
-"""Same program, input, configuration and seed: same bytes out, wherever and whenever (chip.md, section 9; C29)."""
+"""Same program, input, configuration and seed: same bytes out, wherever and whenever (C29)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

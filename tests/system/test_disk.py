@@ -1,4 +1,4 @@
-"""The simulated disk (rules P78 to P80; docs/disk.md): files opened with O_DIRECT take the device's time, and all
+"""The simulated disk (P78 to P80; docs/disk.md): files opened with O_DIRECT take the device's time, and all
 others take none. Times are those of the default device: a page read alone takes 70 us, one written 20 us."""
 # SPDX-License-Identifier: MIT
 

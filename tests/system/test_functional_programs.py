@@ -1,4 +1,4 @@
-"""Real programs under a simulator and under qemu-riscv64: the same bytes, the same exit status (rules C1 to C3, C5).
+"""Real programs under a simulator and under qemu-riscv64: the same bytes, the same exit status (C1 to C3, C5).
 
 The simulator is `run-functional` (fast-forward only), or what RUBATO_GUEST_RUNNER names, for example
 `build/release/bin/rubato-chip --set chip.cores=4`: the list and the comparison are the same.

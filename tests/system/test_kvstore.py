@@ -1,4 +1,4 @@
-"""apps/kvstore on the chip (rules P81 to P86): whatever the variant, the chip and what is aborted, it ends with the
+"""apps/kvstore on the chip (P81 to P86): whatever the variant, the chip and what is aborted, it ends with the
 tuples of a serial execution, and with all frames and buffers."""
 # SPDX-License-Identifier: MIT
 

@@ -333,7 +333,7 @@ def test_a_transactional_program_that_is_not_rebuilt_gets_it_by_a_preload(transa
 
 @pytest.mark.skipif(not Path("/sbin/ldconfig").exists(), reason="no ldconfig here")
 def test_the_library_of_transactions_does_not_become_the_systems(transactional, tmp_path):
-    """ldconfig makes links by SONAME in the folders that it scans: this library's is libitm.so.1 (rule T9)."""
+    """ldconfig makes links by SONAME in the folders that it scans: this library's is libitm.so.1 (T9)."""
     libraries = next(transactional.glob("lib*/rubato")).parent
     (tmp_path / "conf").write_text(f"{libraries}\n")
     before = sorted(libraries.iterdir())

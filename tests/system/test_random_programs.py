@@ -1,4 +1,4 @@
-"""Random task programs on random chips (chip.md, C19), and that they find bugs put into the chip on purpose.
+"""Random task programs on random chips (C19), and that they find bugs put into the chip on purpose.
 
 Everything a run can get wrong is in random_programs.py; a failure names the command that repeats it.
 """

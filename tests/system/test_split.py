@@ -1,4 +1,4 @@
-"""The split of flask's storage moves to where a program's phase needs it (rule K59)."""
+"""The split of flask's storage moves to where a program's phase needs it (K59)."""
 
 # SPDX-License-Identifier: MIT
 

@@ -1,4 +1,4 @@
-"""STAMP's programs: the same binaries pass their own checks on GCC's libitm and on ours, by every method (rule T68)."""
+"""STAMP's programs: the same binaries pass their own checks on GCC's libitm and on ours, by every method (T68)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GCC's own tests of libitm, file by file, on librubato_itm (rule T65): from Debian's package gcc-12-source.
+"""GCC's own tests of libitm, file by file, on librubato_itm (T65): from Debian's package gcc-12-source.
 
 What fails is listed with its reason in tests/tm/gcc_suite.toml. GCC's remarks for its own library (skip, expected to
 fail) are not followed.

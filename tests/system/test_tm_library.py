@@ -1,4 +1,4 @@
-"""`rubato doctor --program`: which library a transactional program gets, and why, is what it really gets (rule T97)."""
+"""`rubato doctor --program`: which library a transactional program gets, and why, is what it really gets (T97)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Our own transactional programs have no access without a barrier (rule T17)."""
+"""Our own transactional programs have no access without a barrier (T17)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Settings of librubato_itm that are not understood: one sentence, and refused by `rubato tm run` (rule T50)."""
+"""Settings of librubato_itm that are not understood: one sentence, and refused by `rubato tm run` (T50)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

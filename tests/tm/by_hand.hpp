@@ -1,4 +1,4 @@
-// Transactions without -fgnu-tm (rule T30): the compiler's calls, made by hand, so that the library can be
+// Transactions without -fgnu-tm (T30): the compiler's calls, made by hand, so that the library can be
 // driven where transactional code cannot be compiled, and access by access.
 // SPDX-License-Identifier: MIT
 #pragma once

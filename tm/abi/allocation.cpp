@@ -1,4 +1,4 @@
-// Allocation inside transactions: malloc, calloc, free and ten forms of new and delete (rule T25). Outside a
+// Allocation inside transactions: malloc, calloc, free and ten forms of new and delete (T25). Outside a
 // transaction they do what they are called.
 // SPDX-License-Identifier: MIT
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // All functions of the process that have a transactional clone: one immutable sorted index, replaced when an
-// object is loaded or unloaded, and read without a lock (rule T15).
+// object is loaded or unloaded, and read without a lock (T15).
 // SPDX-License-Identifier: MIT
 #pragma once
 

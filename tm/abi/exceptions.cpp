@@ -1,4 +1,4 @@
-// Exceptions inside transactions (rule T23). Outside one these do what libstdc++ does.
+// Exceptions inside transactions (T23). Outside one these do what libstdc++ does.
 // SPDX-License-Identifier: MIT
 #include "tm/abi/types.hpp"
 #include "tm/failure.hpp"

@@ -64,7 +64,7 @@ RUBATO_TM_EXPORT void _ITM_dropReferences(void* pointer, std::size_t bytes) {
   if (thread.barriers != &rubato::tm::kPlainBarriers) thread.undo.drop(pointer, bytes);
 }
 
-/// The outermost transaction makes no shared memory private, now or in what it goes on to do (rule T38).
+/// The outermost transaction makes no shared memory private, now or in what it goes on to do (T38).
 RUBATO_TM_EXPORT void rubato_tm_no_privatization() {
   Thread* const thread = rubato_tm_current;
   if (thread == nullptr || (thread->mode != Mode::concurrent && thread->mode != Mode::hardware))
@@ -74,7 +74,7 @@ RUBATO_TM_EXPORT void rubato_tm_no_privatization() {
 }
 
 /// Inside a transaction that is about to be cancelled: true if rubato_tm_sleep() is to be called behind it,
-/// which returns when another has written what this one has read (rule T56).
+/// which returns when another has written what this one has read (T56).
 RUBATO_TM_EXPORT int rubato_tm_watch() {
   Thread* const thread = rubato_tm_current;
   return thread != nullptr && rubato::tm::watch_reads(*thread);

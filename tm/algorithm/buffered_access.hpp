@@ -1,5 +1,5 @@
-// Accesses of algorithms that keep stores until commit (rules T42, T43). Common rules: loads look into the
-// write set first; stores into memory that ends with a rollback are plain (rule T26), and so are loads from
+// Accesses of algorithms that keep stores until commit (T42, T43). Common rules: loads look into the
+// write set first; stores into memory that ends with a rollback are plain (T26), and so are loads from
 // there. Stores to the thread's own stack are made in place, with an undo log: GCC reads arguments of class
 // type without a barrier. Invariant: the write set holds nothing of such memory, see settle_private().
 // SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
 // Reads that are validated by value under one sequence lock, stores that are kept until commit: the software
-// transactions of norec and of rtm (rules T43, T45; Dalessandro, Spear and Scott, PPoPP 2010). Invariant: all
+// transactions of norec and of rtm (T43, T45; Dalessandro, Spear and Scott, PPoPP 2010). Invariant: all
 // values read so far were in memory together at `snapshot`; when the sequence has moved, they are compared
 // once more before anything else is read.
 // SPDX-License-Identifier: MIT
@@ -13,7 +13,7 @@
 namespace rubato::tm::by_value {
 
 extern SequenceLock<Atomics> sequence;
-/// Before this value of the sequence no transaction is under way any more (rule T37).
+/// Before this value of the sequence no transaction is under way any more (T37).
 extern std::atomic<std::uint64_t> quiesced;
 
 inline void take_snapshot(Thread& thread, std::uint64_t now) {

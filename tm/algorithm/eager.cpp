@@ -1,5 +1,5 @@
 // Write-through: a store locks its record, keeps the old value and writes in place; a load is valid if its
-// record was unlocked and not newer than the snapshot, before and after (rule T41; GCC's ml_wt is of this
+// record was unlocked and not newer than the snapshot, before and after (T41; GCC's ml_wt is of this
 // kind).
 // SPDX-License-Identifier: MIT
 #include <cstring>

@@ -1,4 +1,4 @@
-// Write-back: stores are kept until commit, which locks their records, validates the reads, and writes (rule
+// Write-back: stores are kept until commit, which locks their records, validates the reads, and writes (
 // T42; with the moving snapshot this is TL2 with extension: Dice, Shalev and Shavit, DISC 2006).
 // SPDX-License-Identifier: MIT
 #include "tm/algorithm/buffered_access.hpp"

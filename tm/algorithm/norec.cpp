@@ -1,4 +1,4 @@
-// No ownership records: one sequence lock, reads validated by value, stores kept until commit (rule T43).
+// No ownership records: one sequence lock, reads validated by value, stores kept until commit (T43).
 // SPDX-License-Identifier: MIT
 #include "tm/algorithm/by_value.hpp"
 

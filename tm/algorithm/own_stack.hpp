@@ -1,4 +1,4 @@
-// The part of the thread's own stack that a transaction may write plainly or in place (rule T26). Invariant:
+// The part of the thread's own stack that a transaction may write plainly or in place (T26). Invariant:
 // no other thread sees a frame below the outermost checkpoint before the transaction has committed. Frames
 // above it may be shared, and are locked as other memory is.
 // SPDX-License-Identifier: MIT

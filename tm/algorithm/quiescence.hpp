@@ -1,4 +1,4 @@
-// The wait of a committed transaction for those that may still touch what it made private (rules T36, T37).
+// The wait of a committed transaction for those that may still touch what it made private (T36, T37).
 // SPDX-License-Identifier: MIT
 #pragma once
 

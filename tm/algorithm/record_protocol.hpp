@@ -1,4 +1,4 @@
-// Common code of the algorithms on ownership records (rules T41, T42): the snapshot, loads between two looks
+// Common code of the algorithms on ownership records (T41, T42): the snapshot, loads between two looks
 // at the record, the validation of reads, locking. Invariant: all loads so far were valid together at
 // `snapshot`; a newer version moves the snapshot forward if they still are (opacity, T39).
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// Hardware transactions first (begin.cpp), and beside them software ones by value (rule T45): those that can
+// Hardware transactions first (begin.cpp), and beside them software ones by value (T45): those that can
 // be cancelled or have no uninstrumented code, and those that hardware gave up. This is the software side: it
 // counts itself, so that hardware transactions know whether to notify any.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// Common ground of hardware transactions and the software ones beside them (rule T45).
+// Common ground of hardware transactions and the software ones beside them (T45).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Serial algorithm: one transaction after another. The serial lock is taken at begin (begin.cpp), and
-// accesses are plain. If the transaction may be cancelled, old values are kept (rule T44).
+// accesses are plain. If the transaction may be cancelled, old values are kept (T44).
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
@@ -32,7 +32,7 @@ struct PlainAccess {
 
 struct UndoableAccess : PlainAccess {
   /// After a write the old value is in the log already; but what an outer transaction wrote, an inner one
-  /// that is cancelled has to restore, and GCC calls both "after a write" (rule T21).
+  /// that is cancelled has to restore, and GCC calls both "after a write" (T21).
   static bool must_save(Store kind, const Thread* thread) {
     return kind != Store::after_write ||
            (thread->savepoints.size() != 0 && !has_fault(Fault::unlogged_after_write));

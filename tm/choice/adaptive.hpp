@@ -1,4 +1,4 @@
-// The choice of the algorithm at run time (rule T50): threads count their commits, and look at the clock now
+// The choice of the algorithm at run time (T50): threads count their commits, and look at the clock now
 // and then. A thread that finds a window to be over asks the Chooser and changes the regime.
 // SPDX-License-Identifier: MIT
 #pragma once

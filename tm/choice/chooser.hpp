@@ -1,5 +1,5 @@
 // Choice of the algorithm that suits the program now: a pure function of windows of time in which commits
-// were counted (rule T50). With one thread at work it is the serial one, and nothing is tried. With more
+// were counted (T50). With one thread at work it is the serial one, and nothing is tried. With more
 // threads it is hardware, if there is some, until each candidate has run for a window. The best stays, until
 // its rate changes for good or a while has passed. A challenger has to win by 5 % and twice, since on a busy
 // machine one window says little. It has to win by more if a window has few commits.

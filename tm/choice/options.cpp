@@ -28,7 +28,7 @@ struct Name {
 #define RUBATO_TM_NAMED(name, table) {#name, AlgorithmId::name},
 constexpr Name kOurs[] = {RUBATO_TM_ALGORITHMS(RUBATO_TM_NAMED)};
 #undef RUBATO_TM_NAMED
-/// GCC's methods and the nearest of ours (rule T50). All of GCC's write in place, so these do, too.
+/// GCC's methods and the nearest of ours (T50). All of GCC's write in place, so these do, too.
 constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},      {"gl_wt", AlgorithmId::eager},
                          {"htm", AlgorithmId::rtm},          {"serialirr_onwrite", AlgorithmId::eager},
                          {"serialirr", AlgorithmId::serial}, {"serial", AlgorithmId::serial}};

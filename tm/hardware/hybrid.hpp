@@ -1,4 +1,4 @@
-// Hardware transactions beside software ones that validate by value (rule T45). A hardware transaction is not
+// Hardware transactions beside software ones that validate by value (T45). A hardware transaction is not
 // inside the gate. It reads, and so watches, the regime and the sequence of the software writers: closing the
 // gate, or a write-back, aborts it. If there are software transactions it moves the sequence in its own
 // commit, so that they look at their reads again. Invariant: the stores of a hardware transaction and, if a

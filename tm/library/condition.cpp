@@ -1,4 +1,4 @@
-// Condition variables and locks: transactions, compiled with -fgnu-tm (rules T57, T59). A waiter enters the
+// Condition variables and locks: transactions, compiled with -fgnu-tm (T57, T59). A waiter enters the
 // list in its transaction, and sleeps by a commit action; a notifier takes it out in another transaction and
 // posts by a commit action. So a waiter is in the list if and only if no notifier has chosen it, and each
 // post is for one sleep.

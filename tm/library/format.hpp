@@ -1,4 +1,4 @@
-// printf's formats in transactions (rule T55): the format and each %s are copied privately, and libc formats
+// printf's formats in transactions (T55): the format and each %s are copied privately, and libc formats
 // one directive at a time, so that there is no second printf here.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
 // The part of the transactional ABI that librubato_tm is written with, and how a function gets its clone
-// (rule T54). No hook of our own library is here: one binary runs on GCC's libitm and on librubato_itm.
+// (T54). No hook of our own library is here: one binary runs on GCC's libitm and on librubato_itm.
 // SPDX-License-Identifier: MIT
 #pragma once
 

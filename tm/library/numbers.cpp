@@ -1,4 +1,4 @@
-// Numbers and characters (rule T55): libc reads a private copy of the string. errno is libc's.
+// Numbers and characters (T55): libc reads a private copy of the string. errno is libc's.
 // SPDX-License-Identifier: MIT
 #include <arpa/inet.h>
 

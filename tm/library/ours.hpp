@@ -1,4 +1,4 @@
-// Functions that only librubato_itm has, looked up when the program starts (rule T38). A weak reference would
+// Functions that only librubato_itm has, looked up when the program starts (T38). A weak reference would
 // do so too. But it names the version of the library's symbols, and then the program does not start on GCC's
 // libitm.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// Printing into memory, and what leaves the program and is deferred until commit (rules T55, T58).
+// Printing into memory, and what leaves the program and is deferred until commit (T55, T58).
 // SPDX-License-Identifier: MIT
 #include <sys/eventfd.h>
 #include <unistd.h>

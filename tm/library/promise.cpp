@@ -1,4 +1,4 @@
-// A program's promise about all its transactions, to librubato_itm alone (rule T38).
+// A program's promise about all its transactions, to librubato_itm alone (T38).
 // SPDX-License-Identifier: MIT
 #include "rubato/tm/library.h"
 #include "tm/library/ours.hpp"

@@ -1,4 +1,4 @@
-// Memory and strings (rule T55).
+// Memory and strings (T55).
 // SPDX-License-Identifier: MIT
 #include <malloc.h>
 

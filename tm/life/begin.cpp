@@ -127,6 +127,7 @@ std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
 
 }  // namespace
 
+// T20.
 std::uint32_t choose_path(const Thread& thread, std::uint32_t properties) {
   const bool is_plain = thread.mode == Mode::hardware ||
                         (thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers);

@@ -1,4 +1,4 @@
-// Descriptors: given to threads at their first transaction, taken back when they end, reused (rules T29,
+// Descriptors: given to threads at their first transaction, taken back when they end, reused (T29,
 // T32).
 // SPDX-License-Identifier: MIT
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Waiting for a condition (rule T56): the signature of the reads, and the threads that a commit wakes.
+// Waiting for a condition (T56): the signature of the reads, and the threads that a commit wakes.
 // SPDX-License-Identifier: MIT
 #include "tm/fault.hpp"
 #include "tm/thread/transaction.hpp"

@@ -1,4 +1,4 @@
-/* The begin of a transaction, which returns twice, and the way back to it (rule T18). The checkpoint goes straight into
+/* The begin of a transaction, which returns twice, and the way back to it (T18, T19). The checkpoint goes straight into
    the thread's descriptor, since the caller's frame is reused; so begin needs no frame, and ends in a jump.
    Vector registers, x87 and MXCSR are not saved: they are the caller's by the SysV ABI. */
 /* SPDX-License-Identifier: MIT */

@@ -1,4 +1,4 @@
-// Actions of the program at commit, or when its transaction is undone (rule T24).
+// Actions of the program at commit, or when its transaction is undone (T24).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Memory that a transaction allocated or freed. Allocations are made at once and taken back on rollback;
-// frees are made after commit and quiescence, by the function that fits the allocation (rule T25).
+// frees are made after commit and quiescence, by the function that fits the allocation (T25).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// A growing array of plain values for logs. Keeps its memory between transactions (rule T49); never throws.
+// A growing array of plain values for logs. Keeps its memory between transactions (T49); never throws.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace rubato::tm {
 
-/// Leaves the transaction for lack of memory: rolls back and runs it serially (rule T25). Does not return.
+/// Leaves the transaction for lack of memory: rolls back and runs it serially (T25). Does not return.
 [[noreturn]] void restart_without_memory();
 
 template <class T>

@@ -1,5 +1,5 @@
 // Exceptions that a transaction allocated, threw or caught, and what is left to clean up when it is undone
-// (rule T23). The entry points of libstdc++ are weak: C programs have none of them.
+// (T23). The entry points of libstdc++ are weak: C programs have none of them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -34,7 +34,7 @@ class UndoLog {
   }
 
   /// Restores all words saved since the log had `size` words, except those inside `dead` and `gone`. `dead`
-  /// is the stack below the checkpoint (rule T26); `gone` are exception objects that end with this attempt.
+  /// is the stack below the checkpoint (T26); `gone` are exception objects that end with this attempt.
   void restore(std::size_t size, Range dead, const Range* gone, std::size_t gone_count) {
     std::size_t end = words_.size();
     while (end > size) {

@@ -1,4 +1,4 @@
-// Stores that are kept until commit (rules T42, T43): aligned words of eight bytes with a mask of the bytes
+// Stores that are kept until commit (T42, T43): aligned words of eight bytes with a mask of the bytes
 // that were written, found by an open-addressed table. The table is emptied by a new generation, not by
 // clearing it; a filter of 64 bits answers most look-ups of words that were not written.
 // SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
 // The profiler's memory: a mapped file from the start, so that neither _exit() nor a signal loses anything
-// (rule T63); without a file, memory of the process for the summary at its end.
+// (T63); without a file, memory of the process for the summary at its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 

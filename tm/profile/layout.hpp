@@ -1,5 +1,5 @@
 // The file of the profiler: a header, a table of modules, then a block for each thread's descriptor. All is
-// little-endian words of 64 bits, and written in place by the threads of the running program (rules T61 to
+// little-endian words of 64 bits, and written in place by the threads of the running program (T61 to
 // T63); python/rubato/tm/profile.py reads it. Invariant: a table's entry counts once its key is not 0.
 //
 // A place is a word: the module's number plus 1 in the upper 16 bits, below it the offset in the module's ELF

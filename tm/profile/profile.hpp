@@ -1,6 +1,6 @@
 // A thread's notes about its transactions. While profiling is off a thread has no Profile, and no step of a
 // transaction tests for one. Begin looks at bits that it needs anyway. Commit looks at a mask by which it
-// does its upkeep now and then, with a profile each time (rule T60).
+// does its upkeep now and then, with a profile each time (T60).
 // SPDX-License-Identifier: MIT
 #pragma once
 

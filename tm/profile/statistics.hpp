@@ -1,4 +1,4 @@
-// The summary at the program's end (rule T63): RUBATO_ITM_STATS=1, or a file that it is added to.
+// The summary at the program's end (T63): RUBATO_ITM_STATS=1, or a file that it is added to.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Algorithm: a table of functions. The thread's descriptor points to the barriers. So a symbol of the ABI is
-// a load of the descriptor, a load from the table, and a jump (rule T40). A new algorithm is a file that
+// a load of the descriptor, a load from the table, and a jump (T40). A new algorithm is a file that
 // defines a class for barriers_of() and an Algorithm, and one line in algorithm_list.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
 // The atomics policy of the library: std::atomic, futexes, and the heavy half of an asymmetric fence. The
-// protocols of this folder are templates on it, so that tests can explore their interleavings (rule T51).
+// protocols of this folder are templates on it, so that tests can explore their interleavings (T51).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace rubato::tm {
 
 struct Atomics : native::HeaderAtomics {
-  /// How often a waiter looks at a word before it yields: about a microsecond (rule T35).
+  /// How often a waiter looks at a word before it yields: about a microsecond (T35).
   static constexpr int kSpins = 20;
   /// The same if the other thread is known to run: the length of a transaction and a page fault.
   static constexpr int kLongSpins = 100;

@@ -1,5 +1,5 @@
 // A transaction in hardware: uninstrumented code that first reads what others write to keep it out
-// (hybrid.hpp), and how often it is tried before software takes over (rule T45). Invariant: memory that a
+// (hybrid.hpp), and how often it is tried before software takes over (T45). Invariant: memory that a
 // hardware transaction commits was read and written while the gate was open and no writer was inside.
 // SPDX-License-Identifier: MIT
 #pragma once

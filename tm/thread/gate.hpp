@@ -1,6 +1,6 @@
 // The gate in front of transactions. There is no global lock on the way of transactions that never serialize:
 // each marks its own line and looks at one read-mostly word, `regime`. A serial transaction takes the serial
-// lock, closes the gate and waits until all other lines are even (rules T3, T33). Invariant: while the gate
+// lock, closes the gate and waits until all other lines are even (T3, T33). Invariant: while the gate
 // is closed and the closer's wait is over, no other slot is odd, or its owner steps back before it touches
 // memory.
 // SPDX-License-Identifier: MIT
@@ -223,7 +223,7 @@ class Gate {
         !regime_.compare_exchange_strong(word, next, std::memory_order_seq_cst, std::memory_order_relaxed));
   }
 
-  /// The gate is biased to the only registered thread, which begins and ends without a fence (rule T34). If
+  /// The gate is biased to the only registered thread, which begins and ends without a fence (T34). If
   /// the algorithm takes the serial lock, that thread does without the lock. The caller holds the registry's
   /// lock.
   void bias() {
@@ -279,7 +279,7 @@ class Gate {
 
 /// After an update that committed at `time`, with the own slot even: waits until every transaction with an
 /// older snapshot has ended or moved on. Then no other transaction touches memory which this update made
-/// private (rule T36). Each wait is done by around(wait).
+/// private (T36). Each wait is done by around(wait).
 template <class A, class Around>
 void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time, Around around) {
   if (has_fault(Fault::quiescence_skipped)) return;

@@ -1,5 +1,5 @@
 // Memory that transactions freed which do not quiesce at commit, because they promised to make nothing
-// private (rule T38): it is given back when all have moved on that might still read it.
+// private (T38): it is given back when all have moved on that might still read it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // The line of a thread: its state that others read, one cache line; and the list of all lines. The
-// list only grows and is walked without a lock (rules T31, T32).
+// list only grows and is walked without a lock (T31, T32).
 // SPDX-License-Identifier: MIT
 #pragma once
 

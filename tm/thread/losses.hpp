@@ -1,4 +1,4 @@
-// Losses of a transaction, in a row, to the same owner of a record (rule T48). If there are more threads than
+// Losses of a transaction, in a row, to the same owner of a record (T48). If there are more threads than
 // cores, the owner may not run. Fighting for the record then keeps the owner from running.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// The policy of a thread after it lost a conflict (rule T47). A new manager is a file, and one line in
+// The policy of a thread after it lost a conflict (T47). A new manager is a file, and one line in
 // managers.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,7 +14,7 @@ struct Manager {
   std::uint32_t default_parameter;
   /// After the rollback, outside the gate, before the next attempt. `aborts_in_a_row` counts this one.
   void (*after_abort)(Thread&, std::uint32_t parameter);
-  bool gives_way = true;  ///< to a record's owner that has won again and again (rule T48)
+  bool gives_way = true;  ///< to a record's owner that has won again and again (T48)
 };
 
 extern const Manager kNone;     ///< tries again at once

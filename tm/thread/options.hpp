@@ -10,9 +10,9 @@ namespace rubato::tm {
 
 struct Options {
   bool undo_always = false;    ///< ITM_DEFAULT_METHOD=serial: serial transactions never run uninstrumented
-  bool trusts_values = false;  ///< norec does not quiesce: its reads are validated by value (rule T43)
-  bool is_clock_deferred = false;  ///< commits do not move the clock of records (rule T46)
-  bool is_adaptive = false;        ///< the algorithm is chosen at run time (rule T50)
+  bool trusts_values = false;  ///< norec does not quiesce: its reads are validated by value (T43)
+  bool is_clock_deferred = false;  ///< commits do not move the clock of records (T46)
+  bool is_adaptive = false;        ///< the algorithm is chosen at run time (T50)
   std::uint32_t turns = 0;         ///< adaptive:N: the algorithms take turns, after N commits of a thread
   /// Transactions may keep their stores until commit. GCC reads class-type arguments plainly, which sees the
   /// old value then: a user has to ask for it.

@@ -1,5 +1,5 @@
 // Ownership records: a table of words, one for many stripes of memory. A record is a version (commit time and
-// incarnation), or locked by a thread (rule T41). Invariant: memory of a stripe changes only while its record
+// incarnation), or locked by a thread (T41). Invariant: memory of a stripe changes only while its record
 // is locked. A record's word never returns to a value under which a stripe held something else: an undone
 // write takes a new incarnation.
 // SPDX-License-Identifier: MIT
@@ -73,7 +73,7 @@ class Records {
 
 extern Records records;
 
-/// Time: moved by each update that commits, or (deferred, rule T46) only by a transaction that meets a
+/// Time: moved by each update that commits, or (deferred, T46) only by a transaction that meets a
 /// version that is newer. Before its 60 bits overflow a new era begins, with fresh records:
 /// times of two eras cannot be compared.
 struct alignas(64) Clock {
@@ -95,7 +95,7 @@ struct alignas(64) Clock {
     return now.load(std::memory_order_relaxed) > end_of_era(kFirst, kLast);
   }
 
-  /// Before this time no transaction is under way any more (rule T37).
+  /// Before this time no transaction is under way any more (T37).
   alignas(64) std::atomic<std::uint64_t> quiesced{kFirst};
 };
 extern Clock clock_of_commits;

@@ -1,4 +1,4 @@
-// The instructions of hardware transactions, Intel's RTM, and what their status says (rule T45). After an
+// The instructions of hardware transactions, Intel's RTM, and what their status says (T45). After an
 // abort the processor goes on behind begin() with all memory and registers as they were there.
 // SPDX-License-Identifier: MIT
 #pragma once

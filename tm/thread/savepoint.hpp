@@ -1,4 +1,4 @@
-// The savepoint of a nested transaction that can be cancelled (rule T21): the lengths of all logs and lists
+// The savepoint of a nested transaction that can be cancelled (T21): the lengths of all logs and lists
 // at its begin.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// A lock for all writers, whose value readers compare (rule T43). Even: free; each writer adds two.
+// A lock for all writers, whose value readers compare (T43). Even: free; each writer adds two.
 // Invariant: memory that transactions share changes only while the value is odd.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
 // The lock of serial transactions. The thread that releases it may take it again at once. A waiter that has
-// slept asks for a hand-over, which the holder grants after a bounded number of acquisitions (rule T44).
+// slept asks for a hand-over, which the holder grants after a bounded number of acquisitions (T44).
 // SPDX-License-Identifier: MIT
 #pragma once
 

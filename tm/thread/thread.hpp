@@ -141,7 +141,7 @@ struct Thread {
   Buffer<Action> commit_actions, undo_actions;
   Exceptions exceptions;
 
-  // Written by this thread only, read by statistics (rule T60).
+  // Written by this thread only, read by statistics (T60).
   std::atomic<std::uint64_t> aborted{0};
   std::atomic<std::uint64_t> serialized[kSerializations]{};
   std::atomic<std::uint64_t> hardware_aborts[kHardwareAborts]{}, without_hardware{0};
@@ -155,7 +155,7 @@ struct Thread {
   Watch<Atomics> watch;  ///< while it sleeps for a condition (T56)
 
   std::uint64_t random = 0;
-  std::atomic<std::uint32_t> reads_clones{0};  ///< inside a look-up of the clone index (rule T15)
+  std::atomic<std::uint32_t> reads_clones{0};  ///< inside a look-up of the clone index (T15)
   Thread* next = nullptr;                      ///< of the registry's list of all
   bool is_free = false;                        ///< under the registry's lock
 
@@ -176,7 +176,7 @@ struct Shared {
   Lines<Atomics> lines;
   Gate<Atomics> gate{lines};
   Watches<Atomics> watches;
-  /// The era of commit times by records (rule T46): changes while no thread is inside.
+  /// The era of commit times by records (T46): changes while no thread is inside.
   std::atomic<std::uint64_t> era{0};
 };
 extern Shared shared;

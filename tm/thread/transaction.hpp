@@ -9,7 +9,7 @@
 
 namespace rubato::tm {
 
-/// The compiler's statements about a transaction (rule T13).
+/// The compiler's statements about a transaction (T13).
 struct Property {
   static constexpr std::uint32_t kInstrumented = 0x1, kUninstrumented = 0x2, kNoAbort = 0x8,
                                  kGoesIrrevocable = 0x40, kUndoLogCode = 0x400;
@@ -19,7 +19,7 @@ struct Answer {
   static constexpr std::uint32_t kRunInstrumented = 1, kRunUninstrumented = 2, kSaveLive = 4,
                                  kRestoreLive = 8, kCancelled = 16;
 };
-/// Why a program aborts (rule T22).
+/// Why a program aborts (T22).
 struct AbortReason {
   static constexpr std::uint32_t kCancel = 1, kRetry = 2, kOuter = 16;
 };
@@ -43,7 +43,7 @@ void commit(Thread& thread, void* exception);
 void restore_memory(Thread& thread, const Savepoint* savepoint);
 
 /// From here on the transaction cannot be undone; restarts it serially if that is not possible where it is
-/// (rule T27). `subject`: the function without a clone that is called, or null.
+/// (T27). `subject`: the function without a clone that is called, or null.
 void become_irrevocable(Thread& thread, const void* subject = nullptr);
 
 /// Shows what the transaction has read to those that write. False: that is not valid any more, or is nothing.

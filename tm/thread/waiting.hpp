@@ -1,5 +1,5 @@
 // Waiting for another thread's word: some microseconds of looking, some yields, then sleep; never unbounded
-// or blind (rule T35). The thread that changes the word looks at `waited` afterwards. This look and the
+// or blind (T35). The thread that changes the word looks at `waited` afterwards. This look and the
 // change are ordered without a fence on its side: the waiter's heavy fence does it for both.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// Threads that sleep until a transaction writes what theirs has read (rule T56). A thread shows a signature
+// Threads that sleep until a transaction writes what theirs has read (T56). A thread shows a signature
 // of its reads, looks once more whether they are valid, and sleeps. A writer looks at one read-mostly word,
 // and at signatures only if that word is not 0. Invariant: a write that the last look has not seen is of a
 // transaction that locked what it wrote afterwards, and so finds the signature.

@@ -1,5 +1,5 @@
 // midtier: the business logic of a wholesaler on objects with a copying collection, a warehouse a thread, in
-// place of SPECjbb (FLASK, Sec. V-B; rule K83).
+// place of SPECjbb (FLASK, Sec. V-B; K83).
 // SPDX-License-Identifier: MIT
 #include <barrier>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// oltp: an order-entry database with the five transactions of TPC-C, in place of DB2 (FLASK, Sec. V-B; rule
+// oltp: an order-entry database with the five transactions of TPC-C, in place of DB2 (FLASK, Sec. V-B;
 // K83).
 // SPDX-License-Identifier: MIT
 #include <barrier>

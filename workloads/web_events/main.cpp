@@ -1,4 +1,4 @@
-// web_events: a web server of event loops, one a core, in place of Zeus (FLASK, Sec. V-B; rule K83).
+// web_events: a web server of event loops, one a core, in place of Zeus (FLASK, Sec. V-B; K83).
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <memory>

@@ -1,4 +1,4 @@
-// web_threads: a web server of threads with an accept lock, in place of Apache (FLASK, Sec. V-B; rule K83).
+// web_threads: a web server of threads with an accept lock, in place of Apache (FLASK, Sec. V-B; K83).
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 

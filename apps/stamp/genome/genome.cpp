@@ -1,6 +1,6 @@
 // genome: a gene is put together from pieces of it. Doubles are removed by a hash table of all pieces; then
 // those whose end is another's beginning are linked, by ever shorter overlaps; then the gene is read from the
-// links. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// links. After the description of STAMP (Cao Minh et al., IISWC 2008); T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>

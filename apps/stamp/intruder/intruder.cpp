@@ -1,6 +1,6 @@
 // intruder: packets are captured from a queue, put together to flows in a tree of lists, and the flows
 // searched for the signatures of attacks. The two first steps are transactions that meet at the queues' ends;
-// their results are private then. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// their results are private then. After the description of STAMP (Cao Minh et al., IISWC 2008); T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,6 @@
 // kmeans: points go to the nearest centre, and centres into the middle of their points, until few points
 // move. A transaction adds one point to the sums of its centre; fewer centres mean more conflicts. After the
-// description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// description of STAMP (Cao Minh et al., IISWC 2008); T68.
 // SPDX-License-Identifier: MIT
 #include "apps/stamp/kmeans/clusters.hpp"
 

@@ -1,6 +1,6 @@
 // labyrinth: paths are laid in a maze, none across another. A transaction copies the maze without barriers
 // and looks for a way in its copy. Then it claims the cells of the way in the maze itself, if they are still
-// free. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// free. After the description of STAMP (Cao Minh et al., IISWC 2008); T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,6 @@
 // ssca2: kernel 1 of the Scalable Synthetic Compact Applications 2: from a list of edges to arrays of the
 // neighbours of each vertex, those that edges lead to and those that they come from. A transaction adds one
-// edge. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// edge. After the description of STAMP (Cao Minh et al., IISWC 2008); T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // vacation: clients of a travel agency reserve, leave, and change the offers; each action is one transaction
-// over several tables. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// over several tables. After the description of STAMP (Cao Minh et al., IISWC 2008); T68.
 // SPDX-License-Identifier: MIT
 #include <string>
 

@@ -1,6 +1,6 @@
 // yada: a mesh of triangles is refined until no angle is too small. A transaction takes one bad triangle,
 // walks to where a point is missing, and puts triangles there in the place of those around it; new bad ones
-// go to the queue. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// go to the queue. After the description of STAMP (Cao Minh et al., IISWC 2008); T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>

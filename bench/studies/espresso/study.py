@@ -3,7 +3,7 @@
 Inputs are generated: the publication's files are not to be had, and its largest inputs take days. `quick` has small
 inputs on 1 to 64 cores, `sampled` inputs that keep 256 cores busy for 0.1 to 1 M cycles, `full` such of 5 M cycles and
 more. As published, runs begin with warm caches, tasks of Sec. VI-B have the ideal allocator, and one core is the base
-of all speed-ups. Each program checks its result against a serial execution. Bars are those of rules P87, P95 and P96.
+of all speed-ups. Each program checks its result against a serial execution. Bars: P87, P95 and P96.
 """
 # SPDX-License-Identifier: MIT
 

@@ -1,5 +1,5 @@
 // The disciplines of rubato-cached-stages, in place of the product's: both branches at each stage before
-// onCommit (rule T85). One unit, since GCC's clones of constructors for transactions cannot be in two.
+// onCommit (T85). One unit, since GCC's clones of constructors for transactions cannot be in two.
 // SPDX-License-Identifier: MIT
 #include "cached/core/cache.hpp"
 #include "cached/discipline/disciplines.hpp"

@@ -1,4 +1,4 @@
-// The rows H1 to H13 of K36.
+// The rows H1 to H10 of K36; H11 to H13 are in token_protocol_home.cpp.
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/token/home_rules.hpp"
 

@@ -1,5 +1,5 @@
 // The handle of an actor, by which it receives messages. One word, trivially copyable; it keeps nothing
-// alive, and is safe to use when its actor has stopped. Rules A6, A7 and A17.
+// alive, and is safe to use when its actor has stopped. A6, A7 and A17.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Request and answer (rule A11): ask() on a handle, reply in a handler, answer at the asker, which goes on
+// Request and answer (A11): ask() on a handle, reply in a handler, answer at the asker, which goes on
 // meanwhile. An answer is a message to the asking actor; a task or a thread that asks gets it as a new task.
 // SPDX-License-Identifier: MIT
 #pragma once

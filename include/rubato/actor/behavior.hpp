@@ -1,5 +1,5 @@
 // The base of what actors do. It has no data: self() and the rest work while the actor runs, is constructed
-// or destroyed, elsewhere they are errors (TaskError). Rules A6, A8 and A11.
+// or destroyed, elsewhere they are errors (TaskError). A6, A8 and A11.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Bounded mailboxes (rule A18).
+// Bounded mailboxes (A18).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Messages that are not handled: nothing disappears silently (rule A16).
+// Messages that are not handled: nothing disappears silently (A16).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Actors by name, for starting up: a lock and a look-up (rule A15).
+// Actors by name, for starting up: a lock and a look-up (A15).
 // SPDX-License-Identifier: MIT
 #pragma once
 

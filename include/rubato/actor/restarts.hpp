@@ -1,4 +1,4 @@
-// How often an actor may be made again, and how soon (rule A14).
+// How often an actor may be made again, and how soon (A14).
 // SPDX-License-Identifier: MIT
 #pragma once
 

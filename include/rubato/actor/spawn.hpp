@@ -1,4 +1,4 @@
-// Making actors. Rules A6, A10 and A21.
+// Making actors. A6, A10 and A21.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Supervision: notices of an actor's end, and a parent's decisions about failures. Rule A14.
+// Supervision: notices of an actor's end, and a parent's decisions about failures. A14.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Messages that come later, once or again and again (rule A13). Never early, and never after cancel().
+// Messages that come later, once or again and again (A13). Never early, and never after cancel().
 // SPDX-License-Identifier: MIT
 #pragma once
 

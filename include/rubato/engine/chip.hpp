@@ -1,4 +1,4 @@
-// Engine `chip`: tasks as RISC-V instructions of the simulated chip (rules C6 to C8). A task is one create
+// Engine `chip`: tasks as RISC-V instructions of the simulated chip (C6 to C8). A task is one create
 // instruction: function, timestamp, locale and arguments in registers. Groups are kept in software. Dispatch
 // may jump to a function of the engine instead of the program's. Then the first argument is the program's
 // function, and the instruction says so (kNamed). Reports name the task by it.

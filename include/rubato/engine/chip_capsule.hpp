@@ -1,5 +1,5 @@
 // Capsules on the simulated chip: the capsule instructions, and how the linker puts a program's capsules
-// together (rules P9, P10, P18 to P20; docs/capsules.md). GNU ld's default script sorts sections
+// together (P9, P10, P18 to P20; docs/capsules.md). GNU ld's default script sorts sections
 // .text.sorted.* by name, so neither a linker script nor a flag is needed:
 //
 //   .text.sorted.rubato_capsule.0   rubato_capsules_begin, on a page

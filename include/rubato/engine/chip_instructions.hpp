@@ -1,4 +1,4 @@
-// The chip's task instructions as C++ functions (rule C6; docs/isa.md): custom-0, I-type, values in fixed
+// The chip's task instructions as C++ functions (C6; docs/isa.md): custom-0, I-type, values in fixed
 // registers. A test compares the constants with the simulator's own, chip/isa/task_instructions.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once

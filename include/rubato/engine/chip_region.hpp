@@ -1,4 +1,4 @@
-// run() on the simulated chip: one guest thread a core becomes a worker of the task region (rule C7), and
+// run() on the simulated chip: one guest thread a core becomes a worker of the task region (C7), and
 // some more, for tasks that run while others wait in system calls (C18).
 // SPDX-License-Identifier: MIT
 #pragma once

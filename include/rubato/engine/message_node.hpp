@@ -1,4 +1,4 @@
-// A message as it lies in memory: one line of 64 bytes, or two, like a task. Design of the actors, rules A7
+// A message as it lies in memory: one line of 64 bytes, or two, like a task. A7
 // and A23.
 // SPDX-License-Identifier: MIT
 #pragma once

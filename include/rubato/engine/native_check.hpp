@@ -1,4 +1,4 @@
-// The checked build of native programs (rule R12), if RUBATO_CHECKED is defined. An annotated task that
+// The checked build of native programs (R12), if RUBATO_CHECKED is defined. An annotated task that
 // touches tracked data of another resource, or writes as a reader, ends with a TaskError. The error names
 // both places: the access and the task's creation. Without RUBATO_CHECKED everything here is empty. No layout
 // depends on it; define it for a whole program. Checks, and their limits: docs/native.md. The slow part is in

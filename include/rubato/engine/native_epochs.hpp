@@ -1,5 +1,5 @@
 // A worker's part of epoch-based reclamation: its local epoch and the birth epochs of tasks, with the inline
-// calls of the hot path. The decision to free is in native/memory/epochs.hpp. Rule R7; MxTasking, Sec. 4.4.
+// calls of the hot path. The decision to free is in native/memory/epochs.hpp. R7; MxTasking, Sec. 4.4.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Heap of task blocks of one worker: the inline part of the native engine's task memory. The levels behind it
-// (core group, global) are in native/memory/task_heap.hpp. Rule R8; MxTasking, Sec. 5.2.
+// (core group, global) are in native/memory/task_heap.hpp. R8; MxTasking, Sec. 5.2.
 // SPDX-License-Identifier: MIT
 #pragma once
 

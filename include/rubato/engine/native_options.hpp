@@ -1,5 +1,5 @@
 // Public interface of the native engine beside tasks: options, counters, hold(). Each option has an
-// environment variable, read once when the engine starts; configure() overrides them. Rules R3, R4, R6, R7,
+// environment variable, read once when the engine starts; configure() overrides them. R3, R4, R6, R7,
 // R11, R13.
 // SPDX-License-Identifier: MIT
 #pragma once

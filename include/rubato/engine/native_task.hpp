@@ -1,5 +1,5 @@
 // A task of the native engine as it lies in memory: one line of 64 bytes, or two. Says how function and
-// arguments are packed and called. Workers and their order are in native/. Rule R1.
+// arguments are packed and called. Workers and their order are in native/. R1.
 // SPDX-License-Identifier: MIT
 #pragma once
 

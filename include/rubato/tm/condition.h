@@ -1,4 +1,4 @@
-/* Waiting in transactions: condition variables, and a lock that transactions may look at (rules T57, T59). In
+/* Waiting in transactions: condition variables, and a lock that transactions may look at (T57, T59). In
    C and C++; for C++ there are classes in rubato/tm/condition.hpp and rubato/tm/semaphore.hpp. All fields are
    zero at first. */
 /* SPDX-License-Identifier: MIT */

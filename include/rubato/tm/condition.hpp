@@ -1,4 +1,4 @@
-// A condition variable for transactions (rule T57):
+// A condition variable for transactions (T57):
 //   for (bool is_done = false; !is_done;) {
 //     __transaction_atomic {
 //       if (queue.empty()) condition.wait(); else { item = queue.pop(); is_done = true; }

@@ -1,4 +1,4 @@
-/* librubato_tm: functions of libc that transactions may call, in C and C++ (rules T54, T55). Outside of
+/* librubato_tm: functions of libc that transactions may call, in C and C++ (T54, T55). Outside of
    transactions each is libc's function; inside, the compiler calls a clone that reads and writes by barriers.
    Works on GCC's libitm and on librubato_itm. docs/transactions.md says what is deferred until commit, and
    what is not supported. */
@@ -89,7 +89,7 @@ RUBATO_TM_PURE void tm_assert_failed(const char* condition, const char* file, in
 #define tm_assert(condition) ((condition) ? (void)0 : tm_assert_failed(#condition, __FILE__, __LINE__))
 /**@}*/
 
-/** Deferred actions (rule T58). Outside of transactions on_commit runs f at once, and on_abort does nothing.
+/** Deferred actions (T58). Outside of transactions on_commit runs f at once, and on_abort does nothing.
    f is called outside of any transaction, on_commit's in the order of calls, on_abort's in the reverse one.
  */
 /**@{*/

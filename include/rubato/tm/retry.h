@@ -1,4 +1,4 @@
-/* Conditional critical regions (rule T56): a transaction that is undone, and run again later, unless a
+/* Conditional critical regions (T56): a transaction that is undone, and run again later, unless a
    condition holds. RUBATO_TM_ATOMIC { RUBATO_TM_WAIT_UNLESS(count > 0);
        --count;
      }

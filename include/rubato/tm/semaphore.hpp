@@ -1,5 +1,5 @@
 // A semaphore that is posted anywhere, in a transaction after its commit, and waited for outside of
-// transactions (rule T57).
+// transactions (T57).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-/* How many transactions a running program has committed, and why some of them ran alone (rule T64).
+/* How many transactions a running program has committed, and why some of them ran alone (T64).
    librubato_itm has this function, GCC's libitm has not: declared weak, it is null there. */
 /* SPDX-License-Identifier: MIT */
 #pragma once

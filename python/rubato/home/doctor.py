@@ -97,7 +97,7 @@ def _native() -> Finding:
 
 
 def _transactions() -> list[Finding]:
-    """What compiles transactional programs, which library runs them and why, and what it can use here (rule T97)."""
+    """What compiles transactional programs, which library runs them and why, and what it can use here (T97)."""
     spec = _said([["g++", "-print-file-name=libitm.spec"]])
     compiler = _said([["g++", "--version"]]) if "/" in spec else ""
     library = tm_library.by_environment()

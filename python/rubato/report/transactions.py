@@ -1,4 +1,4 @@
-"""The report's cards on a profile of transactions (rules T61 to T63): tables, histograms and flame graphs."""
+"""The report's cards on a profile of transactions (T61 to T63): tables, histograms and flame graphs."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds accesses without a barrier in code that GCC compiled as transactional: `rubato tm check` (rule T17).
+"""Finds accesses without a barrier in code that GCC compiled as transactional: `rubato tm check` (T17).
 
 GCC turns a loop that copies or clears into a plain call of memcpy or memset, and with vector extensions a store under
 a condition into a masked store, also in the instrumented path of a transaction: other threads then see what may be
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 UNDECIDED, INSTRUMENTED, PLAIN = "undecided", "instrumented", "plain"
 
-#: Properties that begin gets (rule T13).
+#: Properties that begin gets (T13).
 INSTRUMENTED_CODE, UNINSTRUMENTED_CODE, NEVER_IRREVOCABLE = 0x1, 0x2, 0x20
 #: Answers of begin.
 RUN_UNINSTRUMENTED, WAS_CANCELLED = 0x2, 0x10

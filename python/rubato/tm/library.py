@@ -1,4 +1,4 @@
-"""Which library runs a program's transactions, and why: what the dynamic loader would do (rule T97).
+"""Which library runs a program's transactions, and why: what the dynamic loader would do (T97).
 
 librubato_itm has the SONAME of GCC's library, libitm.so.1; so one of the two is loaded, whichever is found first: by
 LD_PRELOAD, by the folders that are written into the program, by LD_LIBRARY_PATH, or in the system's folders.

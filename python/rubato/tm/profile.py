@@ -1,4 +1,4 @@
-"""Reads a profile of transactions: why they ran alone, and why they were undone (rules T61 to T63).
+"""Reads a profile of transactions: why they ran alone, and why they were undone (T61 to T63).
 
 The file is written in place by the running program; tm/profile/layout.hpp has its layout.
 """

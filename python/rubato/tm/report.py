@@ -1,4 +1,4 @@
-"""A profile of transactions as text and as folded stacks (rule T63); rubato/report/transactions.py has the page."""
+"""A profile of transactions as text and as folded stacks (T63); rubato/report/transactions.py has the page."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

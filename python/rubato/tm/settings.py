@@ -1,4 +1,4 @@
-"""The environment variables of librubato_itm, which ignores a value that it does not understand (rule T50)."""
+"""The environment variables of librubato_itm, which ignores a value that it does not understand (T50)."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

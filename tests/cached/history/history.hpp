@@ -1,5 +1,5 @@
 // Histories of a cache: what some threads asked for a few keys, when, and what was answered; and whether
-// there is an order that explains it (rule T91). Meanwhile the table grows and pages move.
+// there is an order that explains it (T91). Meanwhile the table grows and pages move.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Automatic values and checks across keys (chip.md section 1).
+// Automatic values and checks across keys.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

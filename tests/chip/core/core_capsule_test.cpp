@@ -1,6 +1,6 @@
 // Capsules on cores: the conditions of a call (P21, P22), and events that do not stop a capsule (P34). A
 // capsule goes on after its task was aborted, and ends (P36, P37). Handlers (P12), and faults (P42). On both
-// sides of each bound.
+// sides of each bound (P99).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

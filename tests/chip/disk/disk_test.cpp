@@ -1,4 +1,4 @@
-// The device of chip/disk by schedules computed by hand (rules P79, P80).
+// The device of chip/disk by schedules computed by hand (P79, P80).
 // SPDX-License-Identifier: MIT
 #include "chip/disk/disk.hpp"
 

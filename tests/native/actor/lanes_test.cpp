@@ -1,5 +1,5 @@
 // The two lanes of an actor with urgent messages, in every interleaving of its senders and its turns. The
-// same with one fault at a time, which must be found. Rules A22 and A35.
+// same with one fault at a time, which must be found. A22 and A35.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

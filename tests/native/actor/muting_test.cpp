@@ -1,5 +1,5 @@
 // Muting, in every interleaving: no sender waits for ever, and none goes on twice. The same with one fault at
-// a time, which must be found. Rule A18.
+// a time, which must be found. A18.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Messages of threads that are no workers: they go to mailboxes directly, beside a run, in order, also when
-// actors stop and cells are used again, and when runs fail. Rules A8, A17 and A29.
+// actors stop and cells are used again, and when runs fail. A8, A17 and A29.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Threads outside that wait: for room in a full mailbox, and for answers. The room or the answer comes, or an
-// error says why it does not. Rules A11, A18 and A29.
+// error says why it does not. A11, A18 and A29.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Turns that lag, the miniqueue and dear switches (rules A25, A36 and A44 to A47): every message is handled
+// Turns that lag, the miniqueue and dear switches (A25, A36 and A44 to A47): every message is handled
 // in order whatever a turn waits for, waiting counts, and nothing that must go on waits behind it.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Rule R12: in the checked build a wrong annotation is reported with both places, and a right one never. This
+// R12: in the checked build a wrong annotation is reported with both places, and a right one never. This
 // test is compiled with RUBATO_CHECKED; everything that is true of programs in general is in
 // tests/conformance.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// Rules A37, A41 and A53: the publication's formulas and the numbers that it gives for them.
+// A37, A41 and A53: the publication's formulas and the numbers that it gives for them.
 // SPDX-License-Identifier: MIT
 #include "native/lag/formulas.hpp"
 

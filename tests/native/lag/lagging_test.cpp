@@ -1,4 +1,4 @@
-// Rules A38 to A43 and A52: what lagging decides, and what it costs where messages come by a known law.
+// A38 to A43 and A52: what lagging decides, and what it costs where messages come by a known law.
 // SPDX-License-Identifier: MIT
 #include "native/lag/lagging.hpp"
 
@@ -77,8 +77,7 @@ struct Case {
 };
 
 TEST(Lag_Model, TimesAreThoseOfTheDesign) {
-  // As `on`, nothing costs more than the initial rate; as published, what comes late costs ten times that
-  // (E14).
+  // As `on`, nothing costs more than the initial rate; as published, what comes late costs ten times that.
   const Case cases[] = {
       {"none", never(), 1.002, 1.002},
       {"30 % at c", at(1, 0.3), 1.018, 1.002},
@@ -113,7 +112,7 @@ TEST(Lag_Decision, TheDelayThatGainsMost) {
   EXPECT_EQ(decide(kOn, samples({}, 43)), 0u);
   EXPECT_EQ(decide(kPublished, samples({4, 4, 4, 20}, 0)), 4u);   // .75 - 4/32, later 1 - 20/32
   EXPECT_EQ(decide(kPublished, samples({4, 4, 20, 20}, 0)), 4u);  // equal: .5 - 4/32 = 1 - 20/32, the first
-  EXPECT_EQ(decide(kPublished, samples({32, 32}, 0)), 0u);        // all of it gains nothing (E2)
+  EXPECT_EQ(decide(kPublished, samples({32, 32}, 0)), 0u);        // all of it gains nothing
 }
 
 TEST(Lag_Decision, AWaitThatEndsEarlyCostsLess) {

@@ -1,4 +1,4 @@
-// Rules A46 and A47: which switches between turns are timed, and what they come to.
+// A46 and A47: which switches between turns are timed, and what they come to.
 // SPDX-License-Identifier: MIT
 #include "native/lag/turn_switch.hpp"
 

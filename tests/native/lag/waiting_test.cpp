@@ -1,4 +1,4 @@
-// Rules A45 to A49: what a worker that has found nothing waits for, and how long, by a clock that stands
+// A45 to A49: what a worker that has found nothing waits for, and how long, by a clock that stands
 // still.
 // SPDX-License-Identifier: MIT
 #include "native/lag/waiting.hpp"

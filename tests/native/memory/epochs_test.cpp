@@ -1,5 +1,5 @@
-// Rule R7: nothing is freed while a running or pending task can reach it, in every short interleaving;
-// garbage is bounded; the mutants of the design document (early free, no birth epoch) are caught.
+// R7: nothing is freed while a running or pending task can reach it, in every short interleaving;
+// garbage is bounded; the mutants (early free, no birth epoch) are caught.
 // SPDX-License-Identifier: MIT
 #include "native/memory/epochs.hpp"
 

@@ -1,4 +1,4 @@
-// Tasks that hold a removed object back, as remove() says it; nothing else does for long. Rule R7.
+// Tasks that hold a removed object back, as remove() says it; nothing else does for long. R7.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

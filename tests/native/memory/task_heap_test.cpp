@@ -1,4 +1,4 @@
-// Rule R8: three levels, LIFO, batches that keep consumers from hoarding, blocks that never overlap.
+// R8: three levels, LIFO, batches that keep consumers from hoarding, blocks that never overlap.
 // SPDX-License-Identifier: MIT
 #include "native/memory/task_heap.hpp"
 

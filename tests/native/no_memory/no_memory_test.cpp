@@ -1,5 +1,5 @@
 // Every allocation that a run makes fails once, in runs of their own, or it and all after it, or a thread
-// cannot be started: run() throws, nothing is left behind, and the next run works. Rules R8 and R11. This
+// cannot be started: run() throws, nothing is left behind, and the next run works. R8 and R11. This
 // program replaces operator new and wraps aligned_alloc() (see tests/CMakeLists.txt).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

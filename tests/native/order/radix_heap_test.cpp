@@ -1,4 +1,4 @@
-// Rule R9: the monotone priority structure, against a sorted container, with random monotone sequences.
+// R9: the monotone priority structure, against a sorted container, with random monotone sequences.
 // SPDX-License-Identifier: MIT
 #include "native/order/radix_heap.hpp"
 

@@ -1,4 +1,4 @@
-// Pool::drain(): every task is handed on once, whatever is pushed meanwhile. Rules R2 and R10.
+// Pool::drain(): every task is handed on once, whatever is pushed meanwhile. R2 and R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

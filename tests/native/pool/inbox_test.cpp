@@ -1,5 +1,5 @@
 // Tasks of a thread outside arrive in the order of their creation, in every interleaving of two workers that
-// empty the inbox; and a wrong protocol is caught. Rule R9.
+// empty the inbox; and a wrong protocol is caught. R9.
 // SPDX-License-Identifier: MIT
 #include "native/pool/inbox.hpp"
 

@@ -1,4 +1,4 @@
-// Rules R2 and R10: the protocol of pools, ready sets, parking and termination, in every interleaving of
+// R2 and R10: the protocol of pools, ready sets, parking and termination, in every interleaving of
 // three threads; and the same with one thing wrong at a time, which must be found.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
@@ -294,7 +294,7 @@ TEST(ProtocolMutants, WakingNobodyIfTheLastIsAwakeLetsAnotherOneSleep) {
   EXPECT_TRUE((is_request_lost<WakesTheLastOnly, true>()));
 }
 
-// Rule A33.
+// A33.
 struct CountedLate : rubato::native::EventCountRules {
   static constexpr bool kCountsBeforeSleep = false;
 };

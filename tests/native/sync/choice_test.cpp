@@ -1,4 +1,4 @@
-// Rule R4: the choice of MxTasking, Sec. 4.2, as the paper words it.
+// R4: the choice of MxTasking, Sec. 4.2, as the paper words it.
 // SPDX-License-Identifier: MIT
 #include "native/sync/choice.hpp"
 

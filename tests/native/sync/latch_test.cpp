@@ -1,4 +1,4 @@
-// Rule R4, latches: mutual exclusion in every interleaving of a few threads, and under stress of real ones.
+// R4, latches: mutual exclusion in every interleaving of a few threads, and under stress of real ones.
 // SPDX-License-Identifier: MIT
 #include "native/sync/latch.hpp"
 

@@ -1,5 +1,5 @@
 // An optimistic reader that lost is run again as it was: a callable that changes itself when it is called is
-// never run as one. Rule R4.
+// never run as one. R4.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Rule R4: a resource may ask for its synchronization. Each way with each isolation, on several workers: its
+// R4: a resource may ask for its synchronization. Each way with each isolation, on several workers: its
 // tasks carry the way that was asked for, writers exclude all others, readers see no write half done.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

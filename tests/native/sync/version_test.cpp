@@ -1,5 +1,5 @@
-// Rule R4, optimistic versions: no reader validates torn data, in any interleaving and under stress; and the
-// mutants of the design document (no odd bit, validation skipped, unlock before increment) are caught.
+// R4, optimistic versions: no reader validates torn data, in any interleaving and under stress; and the
+// mutants (no odd bit, validation skipped, unlock before increment) are caught.
 // SPDX-License-Identifier: MIT
 #include "native/sync/version.hpp"
 

@@ -1,4 +1,4 @@
-// Rule R3: the number of workers, from made-up trees of /proc and /sys: both versions of control groups,
+// R3: the number of workers, from made-up trees of /proc and /sys: both versions of control groups,
 // nested groups, quotas below, at and above whole CPUs, and files that are missing or make no sense.
 // SPDX-License-Identifier: MIT
 #include "native/topology/topology.hpp"

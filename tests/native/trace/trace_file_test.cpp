@@ -1,4 +1,4 @@
-// Rule R13: a trace on request, as Perfetto reads it: a slice a task that ran, waiting shown, bounded.
+// R13: a trace on request, as Perfetto reads it: a slice a task that ran, waiting shown, bounded.
 // SPDX-License-Identifier: MIT
 #include "native/trace/trace_file.hpp"
 

@@ -1,5 +1,5 @@
 // Workers without CPUs of their own may use all that the process may, whatever the thread that calls run() is
-// bound to. Rule R3.
+// bound to. R3.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Algorithms that several threads call at once: each returns with its own result or exception when its own
-// tasks are done, by whichever thread. Rules R10 and R11.
+// tasks are done, by whichever thread. R10 and R11.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A create() that ends with an exception of the program's leaves nothing behind: no block of task memory, and
-// no birth that would hold back reclamation for ever. Rules R1, R7, R8.
+// no birth that would hold back reclamation for ever. R1, R7, R8.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tasks that destructors create: of a task's arguments, which are part of it, and of removed resources, which
-// are part of nothing. Rules R3, R7, R10.
+// are part of nothing. R3, R7, R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The native engine from outside: what the conformance suite does not ask. Rules R5, R9, R10, R11; options of
+// The native engine from outside: what the conformance suite does not ask. R5, R9, R10, R11; options of
 // R3.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>

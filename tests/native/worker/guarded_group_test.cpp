@@ -1,5 +1,5 @@
 // GuardedGroup on several workers, with threads outside, resources and the watch; what holds on every engine
-// is in tests/conformance/guarded_group_cases.cpp. Rule R11.
+// is in tests/conformance/guarded_group_cases.cpp. R11.
 // SPDX-License-Identifier: MIT
 #include "rubato/guarded_group.hpp"
 

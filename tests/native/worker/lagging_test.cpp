@@ -1,4 +1,4 @@
-// Workers that lag before they sleep: nothing is lost, whatever ends the waiting, and it counts. Rules A33,
+// Workers that lag before they sleep: nothing is lost, whatever ends the waiting, and it counts. A33,
 // A45, A50.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Timestamps with very many tasks, most of which wait in packed form: order, exclusion by locale, failures.
-// Rules R2, R9 and R11.
+// R2, R9 and R11.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

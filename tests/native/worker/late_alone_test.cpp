@@ -1,4 +1,4 @@
-// A thread outside creates a task that runs alone when the end of the run has been found already. Rules R9,
+// A thread outside creates a task that runs alone when the end of the run has been found already. R9,
 // R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Names of environment variables that are nearly right. Rule R11: no choice is ignored without a word.
+// Names of environment variables that are nearly right. R11: no choice is ignored without a word.
 // SPDX-License-Identifier: MIT
 #include "native/options.hpp"
 

@@ -1,4 +1,4 @@
-// Concurrent calls of several threads: on one object, or while run() begins. Rules R10 and R11.
+// Concurrent calls of several threads: on one object, or while run() begins. R10 and R11.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Pool of a locale, and worker of a pool. Rule R2.
+// Pool of a locale, and worker of a pool. R2.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

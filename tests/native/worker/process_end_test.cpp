@@ -1,5 +1,5 @@
 // How a program ends, and what fork() leaves of it: exit() by tasks and beside run(), static objects that
-// outlive main(). Each in a process of its own, which has started no engine before. Rules R10, R11, R13.
+// outlive main(). Each in a process of its own, which has started no engine before. R10, R11, R13.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <sys/wait.h>

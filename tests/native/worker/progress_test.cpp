@@ -1,5 +1,5 @@
 // Every task has its turn although others never run out: no worker is ever idle here, so that whatever waits
-// for one to become idle waits for ever. Rule R10.
+// for one to become idle waits for ever. R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

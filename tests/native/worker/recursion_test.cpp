@@ -1,5 +1,5 @@
 // Programs that divide their work: memory as deep as the recursion, joins, turns of those that go on for
-// ever. Rules R2, R5, R10.
+// ever. R2, R5, R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

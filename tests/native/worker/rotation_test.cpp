@@ -1,4 +1,4 @@
-// Rule R5: of the best priority that waits, from one source after the other; a lower one after 64 tasks of
+// R5: of the best priority that waits, from one source after the other; a lower one after 64 tasks of
 // higher.
 // SPDX-License-Identifier: MIT
 #include "native/worker/rotation.hpp"

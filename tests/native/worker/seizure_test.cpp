@@ -1,5 +1,5 @@
 // The protocol by which the watch takes tasks of a worker that is in a task, in every interleaving, and that
-// a wrong one is caught. Rules R2 and R10.
+// a wrong one is caught. R2 and R10.
 // SPDX-License-Identifier: MIT
 #include "native/worker/seizure.hpp"
 

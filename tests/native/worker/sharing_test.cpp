@@ -1,5 +1,5 @@
 // Work gets to every worker: long tasks before one of them has begun, short ones when a worker has been idle
-// for long. Rules R2, R10.
+// for long. R2, R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

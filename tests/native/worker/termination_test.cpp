@@ -1,5 +1,5 @@
 // When a run has ended, while another worker is woken by threads outside, in every interleaving; and that a
-// wrong end is caught. Rule R10.
+// wrong end is caught. R10.
 // SPDX-License-Identifier: MIT
 #include "native/worker/termination.hpp"
 

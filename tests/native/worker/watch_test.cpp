@@ -1,5 +1,5 @@
 // Nothing runnable stays behind a task that goes on: what its worker holds and what the task has created runs
-// on a worker that is idle. In each test tasks wait for each other, so that it ends only if this holds. Rules
+// on a worker that is idle. In each test tasks wait for each other, so that it ends only if this holds.
 // R2 and R10.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>

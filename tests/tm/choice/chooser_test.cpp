@@ -1,4 +1,4 @@
-// The choice of the algorithm on programs whose rates are given (rule T50).
+// The choice of the algorithm on programs whose rates are given (T50).
 // SPDX-License-Identifier: MIT
 #include "tm/choice/chooser.hpp"
 

@@ -1,4 +1,4 @@
-// Actions at commit and undo, allocation, queries, dropReferences (rules T12, T24, T25, T28).
+// Actions at commit and undo, allocation, queries, dropReferences (T12, T24, T25, T28).
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
 #include <string>

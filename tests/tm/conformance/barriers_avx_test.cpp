@@ -1,4 +1,4 @@
-// The seven barriers of M256 and the one that keeps an old value, at every alignment (rules T12, T66). By
+// The seven barriers of M256 and the one that keeps an old value, at every alignment (T12, T66). By
 // calls made by hand, since GCC makes them only of code for AVX.
 // SPDX-License-Identifier: MIT
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-// Calls through pointers: clones of safe functions, pure functions, functions without one (rule T15).
+// Calls through pointers: clones of safe functions, pure functions, functions without one (T15).
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-// Exceptions that leave transactions, are caught inside, or are undone (rule T23).
+// Exceptions that leave transactions, are caught inside, or are undone (T14, T23).
 // SPDX-License-Identifier: MIT
 #include <exception>
 #include <new>

@@ -1,4 +1,4 @@
-// Children of a process whose threads run transactions (rule T29): they have the forking thread only, and
+// Children of a process whose threads run transactions (T29): they have the forking thread only, and
 // memory as it is between transactions.
 // SPDX-License-Identifier: MIT
 #include <sys/wait.h>

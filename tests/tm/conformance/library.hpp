@@ -1,4 +1,4 @@
-// The library that a conformance program runs on. The same binary runs on GCC's and on ours (rule T67). A
+// The library that a conformance program runs on. The same binary runs on GCC's and on ours (T67). A
 // test that GCC's library is known to fail says so by SKIP_ON_GCC, with the reason that docs/transactions.md
 // lists.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// Transactions that promise to make nothing private (rule T38). Only librubato_itm has that, and only its
+// Transactions that promise to make nothing private (T38). Only librubato_itm has that, and only its
 // concurrent algorithms wait for others at all.
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Flat and closed nesting, cancel of the inner and of the outer transaction (rules T21, T22).
+// Flat and closed nesting, cancel of the inner and of the outer transaction (T21, T22).
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
 
@@ -105,7 +105,7 @@ TEST(Cancel, OfTheThirdLevelRestoresTheSecond) {
 
 __attribute__((noinline, transaction_safe)) void put(int* place, int value) { place[40] = value; }
 
-// Jump threading would make the last load plain (rule T16).
+// Jump threading would make the last load plain (T16).
 TEST(Cancel, ALoadBehindANestedTransactionSeesWhatIsThere) {
   SKIP_ON_GCC("a nested cancel loses what the outer transaction wrote to the same place");
   static int places[64];

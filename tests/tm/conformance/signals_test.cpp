@@ -1,5 +1,5 @@
 // Signals that arrive anywhere in a transaction. Their frames may overwrite all of the stack below the red
-// zone, so the library reads nothing there (rule T18). The processor's trap flag raises a signal after each
+// zone, so the library reads nothing there (T18). The processor's trap flag raises a signal after each
 // instruction; the handler runs on a stack of its own and overwrites what the interrupted code may not use.
 // SPDX-License-Identifier: MIT
 #include <signal.h>

@@ -1,4 +1,4 @@
-// Variables on the stack of the thread that runs the transaction (rule T26). GCC reads arguments of class
+// Variables on the stack of the thread that runs the transaction (T26). GCC reads arguments of class
 // type without a barrier: stores to the own stack have to be in place, and still isolated and undone.
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>

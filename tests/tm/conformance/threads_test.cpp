@@ -1,4 +1,4 @@
-// Many threads: atomicity, opacity, privatization, threads that come and go, fork (rules T29, T36, T39, T65,
+// Many threads: atomicity, opacity, privatization, threads that come and go, fork (T29, T36, T39, T65,
 // T66).
 // SPDX-License-Identifier: MIT
 #include <linux/membarrier.h>

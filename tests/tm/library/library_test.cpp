@@ -1,4 +1,4 @@
-// Functions of librubato_tm in transactions and outside (rules T54, T55, T58): the same program on GCC's
+// Functions of librubato_tm in transactions and outside (T54, T55, T58): the same program on GCC's
 // libitm and on ours. Each claim is checked against libc's own function.
 // SPDX-License-Identifier: MIT
 #include "rubato/tm/library.h"

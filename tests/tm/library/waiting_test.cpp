@@ -1,4 +1,4 @@
-// Threads that wait for what transactions change (rules T56, T57, T59): on GCC's libitm and on ours.
+// Threads that wait for what transactions change (T56, T57, T59): on GCC's libitm and on ours.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Stores that are kept until commit: what may be read from memory without a look-up (rule T43).
+// Stores that are kept until commit: what may be read from memory without a look-up (T43).
 // SPDX-License-Identifier: MIT
 #include "tm/log/write_set.hpp"
 

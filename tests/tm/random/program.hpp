@@ -1,4 +1,4 @@
-// Random transactions (rule T52). A transaction is a seed: the same code runs it on the library, by hand-made
+// Random transactions (T52). A transaction is a seed: the same code runs it on the library, by hand-made
 // calls, and on a model, and both must load the same values.
 // SPDX-License-Identifier: MIT
 #pragma once

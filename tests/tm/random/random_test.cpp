@@ -1,6 +1,6 @@
 // Random transactions in threads: what committed, run again one after another in the order of its tickets on
 // a model, loads the same values and leaves the same memory; and no attempt, undone ones included, saw what
-// was never there together (rule T52). RUBATO_SEEDS says how many programs; the environment chooses the
+// was never there together (T52). RUBATO_SEEDS says how many programs; the environment chooses the
 // algorithm.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
@@ -223,7 +223,7 @@ TEST(RandomTransactions, OfOneThreadAgreeWithTheModel) { run_programs(1, 200); }
 TEST(RandomTransactions, OfTwoThreadsAreSerializable) { run_programs(2, 150); }
 TEST(RandomTransactions, OfEightThreadsAreSerializable) { run_programs(8, 50); }
 
-// The first thread's stores are in place, by every algorithm (rule T26).
+// The first thread's stores are in place, by every algorithm (T26).
 TEST(RandomTransactions, OnItsOwnStackOfOneThreadAgreeWithTheModel) {
   run_programs(1, 200, Place::stack_of_the_first);
 }

@@ -1,5 +1,5 @@
 // Hardware transactions on hardware that does what a script says, and beside software and serial ones in
-// orders drawn at random (rule T45).
+// orders drawn at random (T45).
 // SPDX-License-Identifier: MIT
 #include "tm/thread/elision.hpp"
 

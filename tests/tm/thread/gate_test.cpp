@@ -1,4 +1,4 @@
-// Interleavings of the gate and of quiescence, drawn at random, for two and three threads (rules T33, T35,
+// Interleavings of the gate and of quiescence, drawn at random, for two and three threads (T33, T35,
 // T36, T51).
 // SPDX-License-Identifier: MIT
 #include "tm/thread/gate.hpp"
@@ -147,7 +147,7 @@ TEST(GateFaults, ClosingWithoutWaitingIsFound) {
   fault = Fault::none;
 }
 
-// The algorithm changes while transactions begin (rule T50). 0 is serial: its transactions exclude all
+// The algorithm changes while transactions begin (T50). 0 is serial: its transactions exclude all
 // others; those of two concurrent algorithms exclude each other.
 void look(State& s, std::uint32_t mine) {
   for (std::uint32_t id = 0; id < Regime::kAlgorithms; ++id) s.is_wrong |= id != mine && s.inside_of[id] != 0;
@@ -230,7 +230,7 @@ TEST(SwitchFaults, ABeginWithoutASecondLookAtTheAlgorithmIsFound) {
   fault = Fault::none;
 }
 
-// The gate is biased to thread 0; thread 1 registers, runs a transaction, and leaves (rule T34). The
+// The gate is biased to thread 0; thread 1 registers, runs a transaction, and leaves (T34). The
 // difference between a plain store and membarrier is not explored: here every access is seen at once.
 void registers(int me) {
   State& s = *state;

@@ -1,4 +1,4 @@
-// A thread that loses to one owner again and again, in all orders (rule T48).
+// A thread that loses to one owner again and again, in all orders (T48).
 // SPDX-License-Identifier: MIT
 #include "tm/thread/losses.hpp"
 

@@ -1,4 +1,4 @@
-// Interleavings of a thread that sleeps for a condition and of one that makes it true (rules T51, T56).
+// Interleavings of a thread that sleeps for a condition and of one that makes it true (T51, T56).
 // SPDX-License-Identifier: MIT
 #include "tm/thread/watch.hpp"
 

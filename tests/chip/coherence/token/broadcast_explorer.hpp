@@ -377,7 +377,7 @@ class BroadcastExplorer {
     if (s.memory.tokens.owner && s.memory.version != 1) fail("memory owns the line and is old");
   }
 
-  /// I9: with nothing new begun but persistent requests, everything that waits gets what it waits for.
+  /// K91: with nothing new begun but persistent requests, everything that waits gets what it waits for.
   void drain(State s) {
     for (int steps = 0; steps < 2000; ++steps) {
       if (!violation_.empty()) return;

@@ -351,7 +351,7 @@ class TokenExplorer {
     if (sum == 0 && s.memory_version != 1) fail("memory is old");
   }
 
-  /// I9: with nothing new begun, everything that waits gets what it waits for.
+  /// K91: with nothing new begun, everything that waits gets what it waits for.
   void drain(State s) {
     for (int steps = 0; steps < 1000; ++steps) {
       if (!violation_.empty()) return;

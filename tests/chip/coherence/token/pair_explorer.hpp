@@ -220,7 +220,7 @@ class PairExplorer : private TokenExplorer {
     }
   }
 
-  /// I9: with nothing new begun, everything that waits gets what it waits for.
+  /// K91: with nothing new begun, everything that waits gets what it waits for.
   void drain(Pair pair) {
     for (int steps = 0; steps < 2000; ++steps) {
       if (!violation_.empty()) return;

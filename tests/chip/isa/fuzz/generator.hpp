@@ -1,4 +1,4 @@
-// Random instruction sequences (rule C5). A sequence starts from given registers, fcsr and scratch memory,
+// Random instruction sequences (C5). A sequence starts from given registers, fcsr and scratch memory,
 // runs forward only, touches nothing but the scratch memory, and never traps: what it leaves must be the same
 // everywhere.
 //

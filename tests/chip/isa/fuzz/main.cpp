@@ -1,5 +1,5 @@
 // Compares both interpreters, functional and timed, with qemu-riscv64 on random instruction sequences, byte
-// by byte (rule C5).
+// by byte (C5).
 //
 //   fuzz_isa [--seed N] [--sequences N] [--first N]
 //
