@@ -49,8 +49,12 @@ def test_tasks_speculate_and_their_replay_agrees(
     assert ("coherence.messages.tokens" in json.dumps(stats)) == (protocol != "late")
 
 
-@pytest.mark.parametrize("protocol", BY_MESSAGES)
-@pytest.mark.parametrize("program", ["threads", "reservations", "sssp"])
+@pytest.mark.parametrize(
+    ("program", "protocol"),
+    # Long: TokenB has no entries, and asks all 256 tiles for each line of many threads.
+    [pytest.param(n, p, marks=pytest.mark.long if (n, p) == ("threads", "tokenb") else ())
+     for n in ("threads", "reservations", "sssp") for p in BY_MESSAGES],
+)  # fmt: skip
 def test_entries_may_have_fewer_bits_than_there_are_tiles(
     program: str, protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:

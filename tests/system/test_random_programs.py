@@ -54,7 +54,9 @@ def programs(build: Path) -> Programs:
     return Programs.of(build)
 
 
-@pytest.mark.parametrize("first", range(1, 201, SEEDS))
+@pytest.mark.parametrize(
+    "first", [pytest.param(f, marks=pytest.mark.long if f > 2 * SEEDS else ()) for f in range(1, 201, SEEDS)]
+)
 def test_every_run_has_a_serial_order(first: int, programs: Programs) -> None:
     found = failures(range(first, first + SEEDS), programs)
     assert not found, "\n\n".join(found)
