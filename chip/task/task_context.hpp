@@ -59,7 +59,8 @@ struct TaskContext {
   AbortProfile profile{};
   SpeculationControl* speculation = nullptr;  ///< null: nothing speculates
   CycleAccount* account = nullptr;            ///< with `speculation`
-  AbortCascade* aborts = nullptr;             ///< with `speculation`
+  Aborter* aborts = nullptr;                  ///< with `speculation`
+  AbortCascade* cascade = nullptr;            ///< the same, for exceptions
   Promotion* promotion = nullptr;             ///< with `speculation`
   SpeculationTrials* trials = nullptr;        ///< with `speculation`, where MAYSPEC tasks may be throttled
   std::optional<TaskType> mayspec_type{};     ///< what MAYSPEC tasks are run as, if not as themselves

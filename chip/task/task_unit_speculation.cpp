@@ -105,7 +105,7 @@ bool TaskUnit::exception(CoreId core, Cycle now, bool goes_on) {
   if (has_place) {
     state_.account_commits(now);
     state_.commit_queue.add(attempt);
-    context_.aborts->except(*attempt, now);
+    context_.cascade->except(*attempt, now);
   } else {  // without a place for its read set it can only run again
     context_.aborts->abort({&attempt, 1}, {AbortCause::exception, LineAddr{}, core, attempt->task}, now);
   }

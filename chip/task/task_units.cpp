@@ -55,7 +55,7 @@ TaskUnits::TaskUnits(const Params& p)
       promotion_ = std::make_unique<Promotion>(p.timeline, p.network, arbiter_->tile(), config_.tiles());
       context_.speculation = p.speculation;
       context_.account = p.account;
-      context_.aborts = cascade_.get();
+      context_.aborts = context_.cascade = cascade_.get();
       context_.promotion = promotion_.get();
       if (config_.task.throttle != "none") {
         trials_ = std::make_unique<SpeculationTrials>();

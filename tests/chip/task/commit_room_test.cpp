@@ -54,6 +54,26 @@ TEST(CommitRoom, HasAPlaceInAFullQueueForAnEarlierAttemptOnly) {
   EXPECT_FALSE(rig.room.has_place_for(attempt));
 }
 
+TEST(CommitRoom, MakesRoomByAbortingTheLatestAttemptForAnEarlierOne) {
+  RoomRig rig;
+  rig.finish(0, 10);
+  const Attempt& latest = rig.finish(0, 30);
+  const Task& later = rig.run(0, 40, true);
+  EXPECT_FALSE(rig.room.make_room(*later.attempt, Cycle{5}));
+  EXPECT_TRUE(rig.aborter.aborts.empty());
+  const Task& earlier = rig.run(1, 20, true);
+  EXPECT_TRUE(rig.room.make_room(*earlier.attempt, Cycle{6}));
+  EXPECT_EQ(rig.aborter.aborts,
+            (std::vector<test::FakeAborter::Abort>{{&latest, AbortCause::commit_queue, &earlier}}));
+}
+
+TEST(CommitRoom, MakesNoRoomWhereThereIsSome) {
+  RoomRig rig;
+  rig.finish(0, 30);
+  EXPECT_TRUE(rig.room.make_room(*rig.run(1, 20, true).attempt, Cycle{6}));
+  EXPECT_TRUE(rig.aborter.aborts.empty());
+}
+
 TEST(CommitRoom, WakesTheFinishesThatFindAPlace) {
   RoomRig rig;
   rig.finish(0, 10);
