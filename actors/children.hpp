@@ -1,5 +1,5 @@
-// The children of an actor: those that it has spawned and that may still live. They stop before it (
-// A14). The same on every engine; used by the parent's turn, but for child_ended().
+// The children of an actor: those that it has spawned and that may still live. They stop before it
+// (A14). The same on every engine; used by the parent's turn, but for child_ended().
 // SPDX-License-Identifier: MIT
 #pragma once
 

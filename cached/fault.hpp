@@ -1,5 +1,5 @@
-// Bugs that a test puts into the cache on purpose, to show that the checker of histories finds them (
-// T91). The cache is built once more for that, in the test; in all other builds nothing of it is left.
+// Bugs that a test puts into the cache on purpose, to show that the checker of histories finds them
+// (T91). The cache is built once more for that, in the test; in all other builds nothing of it is left.
 // SPDX-License-Identifier: MIT
 #pragma once
 

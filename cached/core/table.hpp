@@ -1,5 +1,5 @@
-// The hash table: chains of items in buckets, and its growth bucket by bucket while requests go on (
-// T75).
+// The hash table: chains of items in buckets, and its growth bucket by bucket while requests go on
+// (T75).
 //
 // A bucket is touched inside the item section of its hashes only. There are at most as many stripes as
 // buckets, so one stripe owns a bucket whole, before and after growth. `moved_` is written inside the section

@@ -1,5 +1,5 @@
-// Write-back: stores are kept until commit, which locks their records, validates the reads, and writes (
-// T42; with the moving snapshot this is TL2 with extension: Dice, Shalev and Shavit, DISC 2006).
+// Write-back: stores are kept until commit, which locks their records, validates the reads, and writes
+// (T42; with the moving snapshot this is TL2 with extension: Dice, Shalev and Shavit, DISC 2006).
 // SPDX-License-Identifier: MIT
 #include "tm/algorithm/buffered_access.hpp"
 #include "tm/algorithm/record_protocol.hpp"

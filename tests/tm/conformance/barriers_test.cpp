@@ -1,5 +1,5 @@
-// Every barrier at every alignment, across stripes and pages, with its neighbours and its old value (
-// T12, T66), and copies of every alignment beside guard pages (T65).
+// Every barrier at every alignment, across stripes and pages, with its neighbours and its old value
+// (T12, T66), and copies of every alignment beside guard pages (T65).
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>
 #include <unistd.h>
