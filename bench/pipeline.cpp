@@ -2,6 +2,7 @@
 // L1s.
 // SPDX-License-Identifier: MIT
 #include "chip/core/pipeline.hpp"
+#include "chip/core/core_model.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -53,12 +54,13 @@ void BM_PipelineLoop(benchmark::State& state) {
   emit("bne", {.rs1 = 5, .rs2 = 0, .imm = -32});
   emit("ecall", {});
   Pipeline pipeline(CoreId{0}, config, {memory, blocks, system, l1i, l1d});
+  const std::unique_ptr<CoreModel> model = make_core_model(config, pipeline.parts());
   for (auto _ : state) {
     pipeline.hart().pc = kCode;
     pipeline.hart().x[5] = 100000;
     pipeline.hart().x[10] = kData;
     pipeline.begin_context(pipeline.cycle());
-    pipeline.run(pipeline.cycle(), kNever);
+    model->run(pipeline.cycle(), kNever);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(pipeline.counters().instructions));
 }

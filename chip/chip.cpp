@@ -301,7 +301,7 @@ void Chip::Impl::register_stats() {
     registry.counter(prefix + "loads", "accesses", "Load instructions.", &c.loads);
     registry.counter(prefix + "stores", "accesses", "Store instructions.", &c.stores);
     registry.counter(prefix + "atomics", "accesses", "Atomic instructions that accessed memory.", &c.atomics);
-    if (const CoreModel* const model = core->pipeline().model()) model->register_stats(registry, prefix);
+    core->model().register_stats(registry, prefix);
   }
   const CapsuleCalls::Count& calls = capsule_calls.all();
   registry.counter("chip.capsules.calls", "calls", "Outermost capsule calls of tasks.", &calls.calls);
@@ -345,7 +345,7 @@ void Chip::inject(const Faults& faults) {
   impl_->task_units.inject(faults.capsules);
   for (const auto& core : impl_->cores) {
     core->inject(faults.capsules, faults.dooms);
-    if (CoreModel* const model = core->pipeline().model()) model->inject(faults.windows);
+    chip::inject(core->model(), faults.windows);
   }
   // Null where nothing speculates.
   if (AbortCascade* const aborts = impl_->task_units.aborts()) aborts->inject(faults.aborts);

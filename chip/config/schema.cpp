@@ -8,6 +8,8 @@
 #include <map>
 #include <type_traits>
 
+#include "chip/config/core_models.hpp"
+
 namespace rubato::chip {
 namespace {
 
@@ -71,10 +73,12 @@ void add_chip(std::vector<Key>& k) {
 }
 
 void add_core(std::vector<Key>& k) {
-  k.push_back(choice("core.model", MEMBER(core.model), {"inorder", "window"},
+#define NAME(name) #name,
+  k.push_back(choice("core.model", MEMBER(core.model), {RUBATO_CORE_MODELS(NAME)},
                      "Core model: single-issue, in-order, scoreboarded with stall on use; or with a reorder "
                      "buffer, several instructions a cycle, for programs of threads.",
                      kTable));
+#undef NAME
   k.push_back(number("core.width", MEMBER(core.width), "instructions", 1, 16,
                      "Of core.model=window: instructions dispatched, and committed, a cycle.", kOurs));
   k.push_back(number("core.rob", MEMBER(core.rob), "entries", 1, 1024,

@@ -13,6 +13,27 @@ using isa::FinishFlags;
 using isa::RegionOp;
 using isa::TaskOp;
 
+namespace {
+
+/// The class of the cycles that a core spends so, unless they are a speculative task's.
+CycleClass class_of(Core::Activity activity, bool stalled) {
+  switch (activity) {
+    case Core::Activity::idle:
+      return CycleClass::idle;
+    case Core::Activity::internal:
+      return CycleClass::spill;
+    case Core::Activity::rollback:
+    case Core::Activity::doomed:
+      return CycleClass::aborted;
+    case Core::Activity::thread:
+    case Core::Activity::task:
+      break;
+  }
+  return stalled ? CycleClass::stall : CycleClass::nonspeculative;
+}
+
+}  // namespace
+
 Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
            CoreHost& host)
     : id_(id),
@@ -24,7 +45,9 @@ Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& tim
       observer_(ports.observer),
       config_(config),
       worker_(pipeline_),
-      capsule_(id, config, pipeline_.hart(), pipeline_.rights(), host) {}
+      capsule_(id, config, pipeline_.hart(), pipeline_.rights(), host) {
+  model_ = make_core_model(config, pipeline_.parts());
+}
 
 // ---- Time and accounting ----
 
@@ -36,22 +59,6 @@ void Core::wake(Cycle at) {
   // Once, however many accesses it waits with: each that stays blocked waits for a wake-up of its own again.
   if (pipeline_.deferrals().is_blocked() && !std::exchange(will_retry_, true))
     timeline_.schedule(at, this, kRetryDeferred);
-}
-
-CycleClass Core::running_class() const {
-  switch (activity_) {
-    case Activity::idle:
-      return CycleClass::idle;
-    case Activity::internal:
-      return CycleClass::spill;
-    case Activity::rollback:
-    case Activity::doomed:
-      return CycleClass::aborted;
-    case Activity::thread:
-    case Activity::task:
-      break;
-  }
-  return stalled_ ? CycleClass::stall : CycleClass::nonspeculative;
 }
 
 void Core::account(CycleClass c, Cycle until) { account_.charge(c, until, pipeline_.stalls()); }
@@ -66,7 +73,7 @@ void Core::account_until(Cycle until) {
   if (is_speculating() && !stalled_) {
     account_.charge(task_.attempt->cycles, until, pipeline_.stalls());
   } else {
-    account(running_class(), until);
+    account(class_of(activity_, stalled_), until);
   }
 }
 
@@ -87,11 +94,10 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
 
 Thread* Core::release_thread(Cycle at) {
   RUBATO_CHECK(activity_ == Activity::thread);
-  pipeline_.deferrals().perform_at_once(0, ~Addr{0}, at);
-  if (CoreModel* const model = pipeline_.model()) model->flush(at);
+  model_->flush(at);
   awaits_deferred_ = false;
   owed_ = PipelineStop::resume;
-  account(running_class(), later(at, pipeline_.drain()));
+  account(class_of(activity_, stalled_), later(at, pipeline_.drain()));
   worker_.thread()->regs = pipeline_.hart();
   activity_ = Activity::idle;
   blocked_ = false;
@@ -295,25 +301,29 @@ void Core::advance(Cycle now) {
   // Strict actions in turn, while the clock allows; each case either goes on or returns.
   while (true) {
     if (pipeline_.cycle() >= slice_end_ && activity_ == Activity::thread && pipeline_.cycle() <= now) {
-      if (pipeline_.deferrals().any()) {
-        awaits_deferred_ = true;
-        return;
-      }
-      if (CoreModel* const model = pipeline_.model(); model != nullptr && model->is_busy()) {
-        model->stop_dispatch();
-      } else {
-        slice_end_ = kNever;
-        host_.slice_ended(*this, now);
-        if (activity_ != Activity::thread) return;
+      switch (model_->begin_leaving()) {
+        case CoreModel::Leaving::awaits:
+          awaits_deferred_ = true;
+          return;
+        case CoreModel::Leaving::drains:
+          break;
+        case CoreModel::Leaving::now:
+          slice_end_ = kNever;
+          host_.slice_ended(*this, now);
+          if (activity_ != Activity::thread) return;
       }
     }
-    const PipelineStop stop =
-        owed_ == PipelineStop::resume
-            ? pipeline_.run(now, earlier(timeline_.next(), slice_end_), timeline_.pause())
-            : std::exchange(owed_, PipelineStop::resume);
+    const PipelineStop stop = owed_ == PipelineStop::resume
+                                  ? model_->run(now, earlier(timeline_.next(), slice_end_), timeline_.pause())
+                                  : std::exchange(owed_, PipelineStop::resume);
     if (activity_ == Activity::rollback) return;  // an access aborted its own task
     if (stop == PipelineStop::resume) return wakeup_.schedule(later(pipeline_.cycle(), now));
-    if (pipeline_.deferrals().any() && awaits_deferred(stop)) return;
+    if (pipeline_.deferrals().any() && stop != PipelineStop::blocked) {
+      if (stop == PipelineStop::returned)
+        owed_ = stop;  // it has been executed; other instructions are retried
+      awaits_deferred_ = true;
+      return;
+    }
     switch (stop) {
       case PipelineStop::resume:  // nearly always: above
       case PipelineStop::deferred:

@@ -1,6 +1,6 @@
 // A core: its current activity (a thread, a task, an internal task of its task unit, nothing) and its time.
-// It executes through its Pipeline, turns the pipeline's stops into calls of its host, and accounts for every
-// cycle (C23).
+// It executes through a CoreModel on its Pipeline, turns the model's stops into calls of its host, and
+// accounts for every cycle (C23).
 //
 // The cycles of a speculative task belong to its attempt, whose fate decides their class; only stalls are
 // charged at once. An aborted task (abort_task) stops at once, and the core rolls back until it is woken. An
@@ -16,10 +16,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "chip/core/capsule_state.hpp"
 #include "chip/core/core_account.hpp"
 #include "chip/core/core_host.hpp"
+#include "chip/core/core_model.hpp"
 #include "chip/core/core_worker.hpp"
 #include "chip/core/pipeline.hpp"
 #include "chip/core/wakeup.hpp"
@@ -50,6 +52,7 @@ class Core final : public EventHandler {
   Thread* thread() const { return worker_.thread(); }
   Pipeline& pipeline() { return pipeline_; }
   const Pipeline& pipeline() const { return pipeline_; }
+  CoreModel& model() { return *model_; }
   bool in_region() const { return in_region_; }
   CapsuleState& capsule() { return capsule_; }
   /// In a capsule of a speculative task. The capsule runs to its end, whatever the task's fate.
@@ -90,10 +93,7 @@ class Core final : public EventHandler {
   void access_ready(LineAddr line, Cycle now);
   /// Before pages of [begin, end) change.
   void perform_deferred(Addr begin, Addr end) {
-    pipeline_.deferrals().perform_at_once(begin, end, timeline_.now());
-    if (CoreModel* const model = pipeline_.model();
-        model != nullptr && model->perform_at_once(begin, end, timeline_.now()))
-      wakeup_.schedule(timeline_.now());
+    if (model_->perform_at_once(begin, end, timeline_.now())) wakeup_.schedule(timeline_.now());
   }
 
   /// Accounts for every cycle up to `until`, which no core has passed. @returns the cycle the core has
@@ -111,8 +111,6 @@ class Core final : public EventHandler {
   enum Event : std::uint32_t { kGoOn, kPerform, kRetryDeferred };
   void perform(Cycle now, std::uint32_t kind, LineAddr line);
   void on_deferral_fault(Cycle now);
-  /// While something is deferred: whether the core waits for it before it serves `stop`.
-  bool awaits_deferred(PipelineStop stop);
   void go_on(Cycle now);
   void advance(Cycle now);
   void look_for_work(Cycle now);
@@ -146,7 +144,6 @@ class Core final : public EventHandler {
   void leave_kernel(Cycle at);
   /// Charges the cycles before `until` that are not charged yet to class `c`.
   void account(CycleClass c, Cycle until);
-  CycleClass running_class() const;
 
   // Members that an event reads first stand first, see EventHandler::kFirstUsed; the same holds in the
   // pipeline.
@@ -155,7 +152,7 @@ class Core final : public EventHandler {
   bool in_region_ = false;
   bool stalled_ = false;          // on a full queue: class stall until woken
   bool blocked_ = false;          // by the memory system, until woken
-  bool awaits_deferred_ = false;  // until one performs
+  bool awaits_deferred_ = false;  // until one performs; only loads and stores pass deferred accesses
   bool will_retry_ = false;       // deferred accesses that a conflict blocks
   bool promotes_ = false;         // of the task: DispatchedTask::promotes, until then
   Wakeup wakeup_;
@@ -163,6 +160,7 @@ class Core final : public EventHandler {
   Cycle slice_end_ = kNever;
   Timeline& timeline_;
   CoreHost& host_;
+  std::unique_ptr<CoreModel> model_;  // on the pipeline's parts
   Pipeline pipeline_;
   DispatchedTask task_;
   ExecutionObserver* observer_;

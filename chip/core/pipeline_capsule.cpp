@@ -8,56 +8,57 @@ namespace rubato::chip {
 
 void Pipeline::doom() {
   stop_task();
-  state_.task.is_doomed = true;
+  parts_.state.task.is_doomed = true;
   forget_resume();
 }
 
 // The entry comes through the L1D, and the jump waits for it.
 bool Pipeline::enter_capsule(const CapsuleVector& vector, Latency cycles) {
-  const Addr entry = state_.hart.x[reg::a7];
-  std::uint64_t issue = state_.cycle.value;
-  state_.ports.l1d.set_rights(true);
-  if (lsu_.port().hits(line_of(entry), false)) {
-    issue += state_.l1_latency;
-    state_.stalls.charge(CyclePart::l1, state_.l1_latency);
+  const Addr entry = parts_.state.hart.x[reg::a7];
+  std::uint64_t issue = parts_.state.cycle.value;
+  parts_.state.ports.l1d.set_rights(true);
+  if (parts_.lsu.port().hits(line_of(entry), false)) {
+    issue += parts_.state.l1_latency;
+    parts_.state.stalls.charge(CyclePart::l1, parts_.state.l1_latency);
   } else {
-    const AccessResult result = lsu_.port().access(line_of(entry), AccessKind::untracked_load, issue);
+    const AccessResult result = parts_.lsu.port().access(line_of(entry), AccessKind::untracked_load, issue);
     if (!result.done) {
-      lsu_.port().update_rights();
+      parts_.lsu.port().update_rights();
       return false;
     }
-    state_.stalls.wait(issue, result.cycle.value, result.parts);
+    parts_.state.stalls.wait(issue, result.cycle.value, result.parts);
   }
-  state_.cycle = Cycle{issue} + cycles;
-  const bool links = stopped_at_.rd == reg::ra;
-  if (links) predictor_.call(state_.hart.pc + 4);
-  vector.enter(state_.hart, links);
+  parts_.state.cycle = Cycle{issue} + cycles;
+  const bool links = parts_.stopped_at.rd == reg::ra;
+  if (links) parts_.predictor.call(parts_.state.hart.pc + 4);
+  vector.enter(parts_.state.hart, links);
   change_context();
   return true;
 }
 
 bool Pipeline::store_record(LineAddr line) {
-  if (lsu_.port().hits(line, true)) return true;
-  return lsu_.port().access(line, AccessKind::untracked_line_store, state_.cycle.value).done;
+  if (parts_.lsu.port().hits(line, true)) return true;
+  return parts_.lsu.port().access(line, AccessKind::untracked_line_store, parts_.state.cycle.value).done;
 }
 
 void Pipeline::leave_capsule() {
-  state_.cycle = state_.cycle + 1;
-  ++counters_.branches;
-  if (!predictor_.ret(state_.hart.x[reg::ra])) {
-    ++counters_.mispredicts;
-    state_.cycle = state_.cycle + mispredict_;
+  parts_.state.cycle = parts_.state.cycle + 1;
+  ++parts_.counters.branches;
+  if (!parts_.predictor.ret(parts_.state.hart.x[reg::ra])) {
+    ++parts_.counters.mispredicts;
+    parts_.state.cycle = parts_.state.cycle + parts_.mispredict;
   }
-  CapsuleVector::leave(state_.hart);
+  CapsuleVector::leave(parts_.state.hart);
   change_context();
 }
 
 void Pipeline::change_context() {
-  if (state_.task.injected != CapsuleFault::rights_kept_after_return || state_.hart.capsule_depth != 0)
-    lsu_.port().update_rights();
+  if (parts_.state.task.injected != CapsuleFault::rights_kept_after_return ||
+      parts_.state.hart.capsule_depth != 0)
+    parts_.lsu.port().update_rights();
   count_instruction();
   forget_resume();
-  fetch_line_ = LineAddr{~std::uint64_t{0}};
+  parts_.fetch_line = LineAddr{~std::uint64_t{0}};
 }
 
 }  // namespace rubato::chip

@@ -173,8 +173,8 @@ void WindowCore::squash_from(std::uint64_t position, Addr pc, std::uint64_t at) 
   if (has_flags && fault_ != WindowFault::squash_keeps_flags)
     state_.hart.fcsr = (state_.hart.fcsr & ~31U) | flags;
   state_.hart.pc = pc;
-  block_ = nullptr;
-  fetch_line_ = kNoLine;
+  parts_.resume.block = nullptr;
+  parts_.fetch_line = kNoLine;
   fetch_parts_ = {};
   has_fetch_parts_ = false;
   stall_ = Stall::none;
@@ -203,7 +203,7 @@ bool WindowCore::note_ready(LineAddr line) {
   return true;
 }
 
-void WindowCore::perform(LineAddr line, Cycle now) {
+bool WindowCore::perform(LineAddr line, Cycle now) {
   // Nothing of others happens in this cycle before this is done.
   state_.window.begin(now, now, kNever);
   now_ = std::max(now_, now.value);
@@ -228,6 +228,7 @@ void WindowCore::perform(LineAddr line, Cycle now) {
     stall_ = Stall::none;
     go_to(now.value);
   }
+  return true;
 }
 
 bool WindowCore::perform_at_once(Addr begin, Addr end, Cycle now) {
@@ -249,6 +250,7 @@ void WindowCore::flush(Cycle now) {
   stores_.forget_written();  // another program's addresses are other words
   stall_ = Stall::none;
   is_stopping_ = needs_strict_ = false;
+  syncs_ = true;
 }
 
 bool WindowCore::perform_stores(Addr begin, Addr end) {

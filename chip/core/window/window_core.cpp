@@ -15,13 +15,21 @@ namespace rubato::chip {
 using isa::Insn;
 using State = WindowEntry::State;
 
-WindowCore::WindowCore(const Config& config, const Parts& parts)
+std::unique_ptr<CoreModel> make_window_core(const Config& config, PipelineParts& parts) {
+  return std::make_unique<WindowCore>(config, parts);
+}
+
+void inject(CoreModel& model, WindowFault fault) {
+  if (auto* const window = dynamic_cast<WindowCore*>(&model)) window->inject(fault);
+}
+
+WindowCore::WindowCore(const Config& config, PipelineParts& parts)
     : state_(parts.state),
       parts_(parts),
       lsu_(parts.lsu),
       port_(parts.lsu.port()),
       buffers_(parts.lsu.buffers()),
-      latency_(latencies_of(config.core)),
+      latency_(parts.latency),
       width_(config.core.width),
       rob_(config.core.rob),
       mispredict_(config.core.mispredict),
@@ -50,8 +58,8 @@ PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
     slots_ = 0;
     last_commit_ = std::max(last_commit_, cycle_);
     ready_.fill(0);
-    block_ = nullptr;
-    fetch_line_ = kNoLine;
+    parts_.resume.block = nullptr;
+    parts_.fetch_line = kNoLine;
     if (state_.ports.instructions != nullptr)
       std::copy_n(state_.hart.registers(), committed_.size(), committed_.begin());
   }
@@ -87,6 +95,11 @@ PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
     state_.cycle = Cycle{then};
     return state_.departure.stop = PipelineStop::resume;
   }
+}
+
+CoreModel::Leaving WindowCore::begin_leaving() {
+  is_stopping_ = is_busy();
+  return is_stopping_ ? Leaving::drains : Leaving::now;
 }
 
 void WindowCore::act(const Action& action) {

@@ -26,13 +26,9 @@
 #include <vector>
 
 #include "chip/config/config.hpp"
-#include "chip/core/branch_predictor.hpp"
 #include "chip/core/core_model.hpp"
 #include "chip/core/latencies.hpp"
-#include "chip/core/load_reservation.hpp"
-#include "chip/core/load_store_unit.hpp"
-#include "chip/core/pipeline_counters.hpp"
-#include "chip/core/pipeline_state.hpp"
+#include "chip/core/pipeline_parts.hpp"
 #include "chip/core/window/issue_ports.hpp"
 #include "chip/core/window/reorder_buffer.hpp"
 #include "chip/core/window/store_queue.hpp"
@@ -46,34 +42,20 @@ namespace rubato::chip {
 
 class WindowCore final : public CoreModel {
  public:
-  /// The parts that the window core shares with the pipeline it replaces.
-  struct Parts {
-    PipelineState& state;
-    LoadReservation& reservation;
-    LoadStoreUnit& lsu;
-    BranchPredictor& predictor;
-    PipelineCounters& counters;
-    isa::Insn& stopped_at;
-    Addr& stopped_pc;
-    const Addr& watch_pc;
-    const Addr& watch_sp;
-    const std::uint64_t& time_origin;
-  };
-  WindowCore(const Config& config, const Parts& parts);
+  WindowCore(const Config& config, PipelineParts& parts);
 
   PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at) override;
-  void begin_context() override { syncs_ = true; }
-  bool is_busy() const override { return !buffer_.is_empty() || !stores_.empty(); }
-  void stop_dispatch() override { is_stopping_ = true; }
+  Leaving begin_leaving() override;
   bool note_ready(LineAddr line) override;
-  void perform(LineAddr line, Cycle now) override;
+  bool perform(LineAddr line, Cycle now) override;
+  bool perform_blocked(Cycle) override { return false; }
   bool perform_at_once(Addr begin, Addr end, Cycle now) override;
   void flush(Cycle now) override;
   void register_stats(StatRegistry& registry, const std::string& prefix) const override {
     stats_.register_stats(registry, prefix + "window.");
   }
 
-  void inject(WindowFault fault) override { fault_ = fault; }
+  void inject(WindowFault fault) { fault_ = fault; }
   const WindowStats& stats() const { return stats_; }
 
  private:
@@ -93,6 +75,9 @@ class WindowCore final : public CoreModel {
       return at != o.at ? at > o.at : stamp > o.stamp;
     }
   };
+
+  /// Instructions or stores are under way.
+  bool is_busy() const { return !buffer_.is_empty() || !stores_.empty(); }
 
   // ---- window_dispatch.cpp ----
   /// Dispatches until `limit_`, or until it stalls or stops. @returns `resume` in the former cases.
@@ -193,11 +178,11 @@ class WindowCore final : public CoreModel {
   void squash_from(std::uint64_t position, Addr pc, std::uint64_t at);
 
   PipelineState& state_;
-  Parts parts_;
+  PipelineParts& parts_;
   LoadStoreUnit& lsu_;
   MemoryPort& port_;
   AccessBuffers& buffers_;
-  const Latencies latency_;
+  const Latencies& latency_;
   const std::uint32_t width_, rob_, mispredict_, load_entries_, store_entries_;
   const std::uint64_t frequency_mhz_;
 
@@ -210,15 +195,10 @@ class WindowCore final : public CoreModel {
   bool needs_strict_ = false;  // what is to be dispatched next
   bool syncs_ = true;          // cycle_ is the state's when execution goes on
   bool resolves_ = false;      // something has become known
-  LineAddr fetch_line_{~std::uint64_t{0}};
   LineAddr awaited_line_{};    // Stall::line
   std::uint64_t branch_ = 0;   // Stall::branch: its position
   AccessParts fetch_parts_{};  // for which the next instruction has waited
   bool has_fetch_parts_ = false;
-  isa::Block* block_ = nullptr;  // where dispatch left off, while the pc is unchanged
-  const isa::Insn* insn_ = nullptr;
-  Addr resume_pc_ = 0;
-  std::uint64_t generation_ = 0;
 
   ReorderBuffer buffer_;
   std::array<std::uint64_t, 65> ready_{}, producer_{};  // by register: the time, and its producer

@@ -62,10 +62,11 @@ PipelineStop WindowCore::dispatch() {
     fp::enter();                         \
     uses_float = true;                   \
   }
-  if (block_ != nullptr && resume_pc_ == state_.hart.pc && generation_ == blocks.generation() &&
-      line_of(block_->pc) == fetch_line_) {
-    block = block_;
-    insn = insn_;
+  if (parts_.resume.block != nullptr && parts_.resume.pc == state_.hart.pc &&
+      parts_.resume.generation == blocks.generation() &&
+      line_of(parts_.resume.block->pc) == parts_.fetch_line) {
+    block = parts_.resume.block;
+    insn = parts_.resume.insn;
     ENTER_FLOAT;
     goto* labels[static_cast<unsigned>(insn->op)];
   }
@@ -73,13 +74,13 @@ PipelineStop WindowCore::dispatch() {
 enter_block:
   insn = block->insns();
   if (stall_ != Stall::none || cycle_ >= limit_) goto out;
-  if (const LineAddr line = line_of(block->pc); line != fetch_line_ && insn->op != Op::fetch_fault) {
+  if (const LineAddr line = line_of(block->pc); line != parts_.fetch_line && insn->op != Op::fetch_fault) {
     if (slots_ != 0) {  // one line of code a cycle
       go_to(cycle_ + 1);
       if (cycle_ >= limit_) goto out;
     }
     if (insn->op != Op::host_call && !state_.ports.l1i.hit(line, false) && !fetch(line)) goto out;
-    fetch_line_ = line;
+    parts_.fetch_line = line;
   }
   ENTER_FLOAT;
   goto* labels[static_cast<unsigned>(insn->op)];
@@ -304,10 +305,10 @@ out:
     state_.has_floats = true;
   }
   if (stop == PipelineStop::fault) state_.departure.fault.pc = state_.hart.pc;
-  block_ = block;
-  insn_ = insn;
-  resume_pc_ = state_.hart.pc;
-  generation_ = blocks.generation();
+  parts_.resume.block = block;
+  parts_.resume.insn = insn;
+  parts_.resume.pc = state_.hart.pc;
+  parts_.resume.generation = blocks.generation();
   return stop;
 }
 

@@ -6,6 +6,8 @@
 
 namespace rubato::chip {
 
+class CoreModel;
+
 enum class WindowFault : std::uint8_t {
   none,
   wrong_guess,            ///< no bug: now and then a load that waits goes on with a wrong value
@@ -13,5 +15,8 @@ enum class WindowFault : std::uint8_t {
   squash_keeps_store,     ///< and with it: a squashed store stays in the queue
   squash_keeps_flags,     ///< and with it: what squashed arithmetic left in fflags stays
 };
+
+/// Puts `fault` into `model` if that is a window core.
+void inject(CoreModel& model, WindowFault fault);
 
 }  // namespace rubato::chip

@@ -29,7 +29,7 @@ struct DeferredSpeculation : testing::Test {
     r.m.x(5) = 7;
     r.m.memory.store<std::uint64_t>(kData, 40);
   }
-  PipelineStop run() { return m.pipeline->run(Cycle{0}, kNever); }
+  PipelineStop run() { return m.model->run(Cycle{0}, kNever); }
   void comes(Addr address, std::uint64_t at) {
     here.insert(line_of(address).value);
     ASSERT_TRUE(m.pipeline->deferrals().note_ready(line_of(address)));
@@ -76,7 +76,7 @@ TEST_F(DeferredSpeculation, AnAbortTakesThemBack) {
   rig.begin(next);
   m.pipeline->begin_context(Cycle{60});
   m.pipeline->hart().pc = kCode + 8;
-  EXPECT_EQ(m.pipeline->run(Cycle{60}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(m.model->run(Cycle{60}, kNever), PipelineStop::ecall);
   EXPECT_EQ(m.pipeline->drain(), Cycle{60});
 }
 

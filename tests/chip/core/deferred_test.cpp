@@ -29,7 +29,7 @@ struct DeferredAccessesTest : testing::Test {
     m.x(11) = kOther;
     m.memory.store<std::uint64_t>(kData, 0x8899aabbccddeeff);
   }
-  PipelineStop run(std::uint64_t now = 0) { return m.pipeline->run(Cycle{now}, kNever); }
+  PipelineStop run(std::uint64_t now = 0) { return m.model->run(Cycle{now}, kNever); }
   /// Messages bring the line of `address` at `at`.
   void comes(Addr address, std::uint64_t at) {
     here.insert(line_of(address).value);
@@ -154,7 +154,7 @@ TEST_F(DeferredAccessesTest, FencesAtomicsAndAccessesToTwoLinesWaitForAll) {
       n.emit(name, {.rd = 6, .rs1 = 11, .rs2 = 7});
     }
     n.emit("ecall");
-    EXPECT_EQ(n.pipeline->run(Cycle{0}, kNever), PipelineStop::deferred) << name;
+    EXPECT_EQ(n.model->run(Cycle{0}, kNever), PipelineStop::deferred) << name;
     EXPECT_EQ(n.pipeline->hart().pc, kCode + 4) << name;
   }
 }
@@ -172,12 +172,12 @@ TEST_F(DeferredAccessesTest, AFullBufferStopsTheCoreUntilOneHasPerformed) {
     n.emit("ld", {.rd = 20 + i, .rs1 = 10 + i, .imm = 0});
   }
   n.emit("ecall");
-  EXPECT_EQ(n.pipeline->run(Cycle{0}, kNever), PipelineStop::deferred);
+  EXPECT_EQ(n.model->run(Cycle{0}, kNever), PipelineStop::deferred);
   EXPECT_EQ(n.pipeline->hart().pc, kCode + 8);
   is_here = true;
   n.pipeline->deferrals().perform(line_of(kData), Cycle{40});
   n.pipeline->deferrals().resume(Cycle{40});
-  EXPECT_EQ(n.pipeline->run(Cycle{40}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(n.model->run(Cycle{40}, kNever), PipelineStop::ecall);
   EXPECT_EQ(n.pipeline->cycle().value, 61U) << "the entry is free when the line is there, at 60";
 }
 
@@ -206,7 +206,7 @@ TEST_F(DeferredAccessesTest, WithoutTheKeyTheCoreIsBlocked) {
   };
   n.x(10) = kData;
   n.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
-  EXPECT_EQ(n.pipeline->run(Cycle{0}, kNever), PipelineStop::blocked);
+  EXPECT_EQ(n.model->run(Cycle{0}, kNever), PipelineStop::blocked);
   EXPECT_EQ(n.pipeline->blocked_line(), line_of(kData));
 }
 

@@ -1,5 +1,5 @@
-// A pipeline alone on a flat memory: every miss takes 20 cycles, 2 of them in the L1 and 18 in memory. Tests
-// may look at each access, block it or abort tasks by it.
+// A core model alone on a flat memory: every miss takes 20 cycles, 2 of them in the L1 and 18 in memory.
+// Tests may look at each access, block it or abort tasks by it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chip/core/core_model.hpp"
 #include "chip/core/pipeline.hpp"
 #include "chip/isa/decode.hpp"
 #include "tests/chip/isa/encode.hpp"
@@ -68,6 +69,7 @@ struct Machine {
     system.l1d = &l1d;
     pipeline =
         std::make_unique<Pipeline>(CoreId{0}, config, Pipeline::Ports{memory, blocks, system, l1i, l1d});
+    model = make_core_model(config, pipeline->parts());
     pipeline->hart().pc = kCode;
     for (Addr a = kCode; a < kCode + 4096; a += kLineBytes)
       FlatMemory::fill(l1i, line_of(a), LineState::shared);
@@ -80,7 +82,7 @@ struct Machine {
   /// Runs to the ecall behind what was emitted. @returns the cycle at which it would issue.
   std::uint64_t run() {
     emit("ecall");
-    EXPECT_EQ(pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+    EXPECT_EQ(model->run(Cycle{0}, kNever), PipelineStop::ecall);
     return pipeline->cycle().value;
   }
   std::uint64_t& x(unsigned n) { return pipeline->hart().x[n]; }
@@ -91,6 +93,7 @@ struct Machine {
   L1Cache l1i{{16384, 8}}, l1d{{16384, 8}};
   FlatMemory system;
   std::unique_ptr<Pipeline> pipeline;
+  std::unique_ptr<CoreModel> model;
   Addr end = kCode;
 };
 

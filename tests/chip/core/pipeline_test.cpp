@@ -189,10 +189,10 @@ TEST(Pipeline, RunsAheadOnHitsButMissesOnlyWhenTheClockIsThere) {
   m.emit("ld", {.rd = 7, .rs1 = 10, .imm = 64});  // misses at 2
   m.emit("ecall");
   // Another event at cycle 1: the miss at cycle 2 must wait for the clock.
-  EXPECT_EQ(m.pipeline->run(Cycle{0}, Cycle{1}), PipelineStop::resume);
+  EXPECT_EQ(m.model->run(Cycle{0}, Cycle{1}), PipelineStop::resume);
   EXPECT_EQ(m.pipeline->cycle(), Cycle{2});
   EXPECT_TRUE(m.system.accesses.empty());
-  EXPECT_EQ(m.pipeline->run(Cycle{2}, Cycle{1000}), PipelineStop::ecall);
+  EXPECT_EQ(m.model->run(Cycle{2}, Cycle{1000}), PipelineStop::ecall);
   ASSERT_EQ(m.system.accesses.size(), 1u);
   EXPECT_EQ(m.system.accesses[0].second, 2u);
 }
@@ -204,7 +204,7 @@ TEST(Pipeline, StopsAtTheEndOfTheLookaheadWindow) {
     m.emit("jal", {.rd = 0, .imm = 4});  // blocks of two instructions
   }
   // Others have business at 10: strict until 10, ahead until 18, tested between blocks.
-  EXPECT_EQ(m.pipeline->run(Cycle{0}, Cycle{10}), PipelineStop::resume);
+  EXPECT_EQ(m.model->run(Cycle{0}, Cycle{10}), PipelineStop::resume);
   EXPECT_EQ(m.pipeline->cycle(), Cycle{18});
   EXPECT_EQ(m.pipeline->counters().instructions, 18u);
 }
@@ -225,7 +225,7 @@ TEST(Pipeline, TakesTheSameTimeInPiecesAsAtOnce) {
   program(pieces);
   pieces.emit("ecall");
   Cycle now{0};
-  while (pieces.pipeline->run(now, now) == PipelineStop::resume) now = pieces.pipeline->cycle();
+  while (pieces.model->run(now, now) == PipelineStop::resume) now = pieces.pipeline->cycle();
   EXPECT_EQ(pieces.pipeline->cycle().value, expected);
   EXPECT_EQ(pieces.pipeline->counters().instructions, whole.pipeline->counters().instructions);
   EXPECT_EQ(pieces.pipeline->stalls().take(), whole.pipeline->stalls().take());
@@ -238,7 +238,7 @@ TEST(Pipeline, APauseCutsNoLookahead) {
       m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
       m.emit("jal", {.rd = 0, .imm = 4});
     }
-    EXPECT_EQ(m.pipeline->run(Cycle{0}, next_other, pause), PipelineStop::resume);
+    EXPECT_EQ(m.model->run(Cycle{0}, next_other, pause), PipelineStop::resume);
     return m.pipeline->cycle();
   };
   // Another event is at 10: the core runs ahead until 30, wherever the pause is.
@@ -252,7 +252,7 @@ TEST(Pipeline, AStoreConditionalFailsWhenAnotherCoreStored) {
   m.x(10) = kData;
   m.emit("lr.d", {.rd = 5, .rs1 = 10});
   m.emit("ecall");
-  EXPECT_EQ(m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(m.model->run(Cycle{0}, kNever), PipelineStop::ecall);
   m.l1d.invalidate(m.l1d.find(line_of(kData)));
   m.l1d.clear_reservation();  // as the memory system does at another core's store
   m.end -= 4;
@@ -260,7 +260,7 @@ TEST(Pipeline, AStoreConditionalFailsWhenAnotherCoreStored) {
   m.x(11) = 7;
   m.emit("sc.d", {.rd = 6, .rs1 = 10, .rs2 = 11});
   m.emit("ecall");
-  EXPECT_EQ(m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(m.model->run(Cycle{0}, kNever), PipelineStop::ecall);
   EXPECT_EQ(m.x(6), 1u);
   EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 0u);
   Machine n;
@@ -287,7 +287,7 @@ TEST(Pipeline, FaultsOnWildPointersWithTheirAddress) {
   Machine m;
   m.x(10) = 0x5000;
   m.emit("sd", {.rs1 = 10, .rs2 = 11, .imm = 8});
-  EXPECT_EQ(m.pipeline->run(Cycle{0}, kNever), PipelineStop::fault);
+  EXPECT_EQ(m.model->run(Cycle{0}, kNever), PipelineStop::fault);
   EXPECT_EQ(m.pipeline->fault().kind, FaultKind::store_access);
   EXPECT_EQ(m.pipeline->fault().address, 0x5008u);
   EXPECT_EQ(m.pipeline->fault().pc, kCode);
@@ -295,7 +295,7 @@ TEST(Pipeline, FaultsOnWildPointersWithTheirAddress) {
   n.x(10) = kCode;
   n.cached(kCode, LineState::exclusive);
   n.emit("sd", {.rs1 = 10, .rs2 = 11, .imm = 0});
-  EXPECT_EQ(n.pipeline->run(Cycle{0}, kNever), PipelineStop::fault);
+  EXPECT_EQ(n.model->run(Cycle{0}, kNever), PipelineStop::fault);
   EXPECT_EQ(n.pipeline->fault().kind, FaultKind::store_access);
 }
 

@@ -33,6 +33,7 @@ struct Rig final : AccessRecorder {
                                                             .reservations = &reservations,
                                                             .log_base = line_of(kLog),
                                                             .log_lines = log_lines});
+    m.model = make_core_model(m.config, m.pipeline->parts());
     m.pipeline->set_own_stack(kStack, kStack + kStackBytes);
     m.l1d.begin_marks();
     attempt.virtual_time = {5, 0};

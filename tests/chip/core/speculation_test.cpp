@@ -99,7 +99,7 @@ TEST(SpeculativePipeline, TakesALogLineEveryFourEntriesAndUsesThoseGivenBackFirs
   r.begin(next);
   r.m.pipeline->hart().pc = kCode;
   r.m.system.accesses.clear();
-  EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.m.model->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
   EXPECT_EQ(next.log_lines, (std::vector{first, LineAddr{first.value + 1}, LineAddr{first.value + 2}}));
   EXPECT_TRUE(r.m.system.accesses.empty());
   EXPECT_EQ(next.undo.size(), 9U);
@@ -183,7 +183,7 @@ TEST(SpeculativePipeline, OutsideCapsulesUntrackedMemoryIsAFaultThatTouchesNothi
       r.m.x(10) = untracked;
       r.m.x(11) = 5;
       r.m.emit(name, {.rd = std::string_view(name) == "sd" ? 0U : 12U, .rs1 = 10, .rs2 = 11});
-      EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::fault) << name;
+      EXPECT_EQ(r.m.model->run(Cycle{0}, kNever), PipelineStop::fault) << name;
       EXPECT_EQ(r.m.pipeline->fault().address, untracked) << name;
       EXPECT_EQ(r.m.memory.load<std::uint64_t>(untracked), 0U) << name;
       EXPECT_TRUE(r.records.empty());
@@ -205,7 +205,7 @@ TEST(SpeculativePipeline, ALaterTaskHitsWhatAnEarlierOneCheckedAndRecordsItAnew)
     r.m.system.accesses.clear();
     r.m.pipeline->begin_task(vt == kMinVirtualTime ? nullptr : &attempt, vt.timestamp);
     r.m.pipeline->hart().pc = kCode;
-    EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
+    EXPECT_EQ(r.m.model->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
     r.m.pipeline->end_speculation();
   };
   again({5, 1});
@@ -229,7 +229,7 @@ TEST(SpeculativePipeline, AStoreWaitsForTheStoreBufferBeforeItHasItsLines) {
   // Others have something to do in every cycle: a waiting core lets them run first, and may lose its lines.
   PipelineStop stop = PipelineStop::resume;
   for (int i = 0; i < 3 && stop == PipelineStop::resume; ++i)
-    stop = r.m.pipeline->run(r.m.pipeline->cycle(), r.m.pipeline->cycle() + 1);
+    stop = r.m.model->run(r.m.pipeline->cycle(), r.m.pipeline->cycle() + 1);
   EXPECT_EQ(r.kinds(), (std::vector{AccessKind::untracked_store, AccessKind::store, AccessKind::store}));
   EXPECT_LT(r.m.system.accesses[0].second, r.m.system.accesses[1].second);
   EXPECT_EQ(r.m.system.accesses[1].second, r.m.system.accesses[2].second);
@@ -246,14 +246,14 @@ TEST(SpeculativePipeline, ABlockedAccessIsIssuedAgainAndLoggedOnce) {
   r.m.emit("sd", {.rs1 = 10, .rs2 = 11, .imm = 60});  // the second line is refused
   r.m.emit("ecall");
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::blocked);
+    EXPECT_EQ(r.m.model->run(r.m.pipeline->cycle(), kNever), PipelineStop::blocked);
     EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData + 56), 1U);
     EXPECT_TRUE(r.attempt.undo.empty());
     EXPECT_EQ(r.attempt.log_lines.size(), 1U);  // taken before, and kept
     EXPECT_EQ(r.m.pipeline->hart().pc, kCode);
     r.m.pipeline->resume_at(Cycle{100}, CyclePart::check);
   }
-  EXPECT_EQ(r.m.pipeline->run(Cycle{100}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.m.model->run(Cycle{100}, kNever), PipelineStop::ecall);
   EXPECT_EQ(r.undo(), (Log{{kData + 56, 1}, {kData + 64, 0}}));
   EXPECT_EQ(r.attempt.log_lines.size(), 1U);
   EXPECT_EQ(r.m.pipeline->stalls().take()[static_cast<unsigned>(CyclePart::check)], 100U);
@@ -271,7 +271,7 @@ TEST(SpeculativePipeline, AnAccessThatAbortsItsOwnTaskStoresNothing) {
     r.m.emit("addi", {.rd = 6, .rs1 = 0, .imm = 1});
     r.m.emit("sd", {.rs1 = 10, .rs2 = 11, .imm = 0});
     r.m.emit("ecall");
-    EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::blocked);
+    EXPECT_EQ(r.m.model->run(Cycle{0}, kNever), PipelineStop::blocked);
     EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData), 0U);
     EXPECT_TRUE(r.attempt.undo.empty());
     EXPECT_EQ(r.m.pipeline->cycle(), Cycle{1});
@@ -291,7 +291,7 @@ TEST(SpeculativePipeline, AfterAnAccessThatAbortedOthersNothingStrictPassesTheir
   for (int i = 0; i < 8; ++i) r.m.emit("ld", {.rd = 11, .rs1 = 10, .imm = i * 64 + 64});
   r.m.memory.store(kCode, encode("ld", {.rd = 12, .rs1 = 10, .imm = 0}));
   r.m.emit("ecall");
-  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, Cycle{1000}), PipelineStop::resume);
+  EXPECT_EQ(r.m.model->run(Cycle{0}, Cycle{1000}), PipelineStop::resume);
   // 0 aborts; the misses at 1 (write after write stalls the others) only.
   for (const auto& [kind, at] : r.m.system.accesses) EXPECT_LT(at, 3U);
   EXPECT_EQ(r.m.system.accesses.size(), 2U);
@@ -305,11 +305,11 @@ TEST(SpeculativePipeline, HitsOnMarkedLinesRunAheadButNewLogLinesDoNot) {
   r.begin(r.attempt);
   for (int i = 0; i < 6; ++i) r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = i * 8});
   r.m.emit("ecall");
-  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, Cycle{1}), PipelineStop::resume);
+  EXPECT_EQ(r.m.model->run(Cycle{0}, Cycle{1}), PipelineStop::resume);
   EXPECT_EQ(r.m.pipeline->cycle(), Cycle{4});  // the fifth store needs another line of log
   EXPECT_EQ(r.attempt.undo.size(), 4U);
   EXPECT_EQ(r.records, (std::set<Record>{r.write(kData)}));
-  EXPECT_EQ(r.m.pipeline->run(Cycle{4}, Cycle{5}), PipelineStop::resume);
+  EXPECT_EQ(r.m.model->run(Cycle{4}, Cycle{5}), PipelineStop::resume);
   EXPECT_EQ(r.m.pipeline->cycle(), Cycle{6});  // the ecall
   EXPECT_EQ(r.attempt.undo.size(), 6U);
 }
@@ -321,7 +321,7 @@ std::uint64_t store_conditional(Addr a, bool is_stored_to) {
   r.m.x(11) = 7;
   r.m.emit("lr.d", {.rd = 5, .rs1 = 10});
   r.m.emit("ecall");
-  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.m.model->run(Cycle{0}, kNever), PipelineStop::ecall);
   r.m.l1d.invalidate(r.m.l1d.find(line_of(a)));
   r.m.l1d.clear_reservation();  // as the memory system does at another core's store
   if (is_stored_to) r.reservations.on_store(CoreId{1}, line_of(a));
@@ -329,7 +329,7 @@ std::uint64_t store_conditional(Addr a, bool is_stored_to) {
   r.m.blocks.flush();
   r.m.emit("sc.d", {.rd = 6, .rs1 = 10, .rs2 = 11});
   r.m.emit("ecall");
-  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.m.model->run(Cycle{0}, kNever), PipelineStop::ecall);
   EXPECT_EQ(r.m.memory.load<std::uint64_t>(a), r.m.x(6) == 0 ? 7U : 0U);
   EXPECT_FALSE(r.reservations.stands(CoreId{0}, line_of(a)));
   return r.m.x(6);
@@ -347,7 +347,7 @@ TEST(SpeculativePipeline, AReservationOfUntrackedMemoryEndsAtAnotherCoresStore) 
 TEST(SpeculativePipeline, AFullLogIsAFault) {
   Rig r(true, 2);
   for (int i = 0; i < 9; ++i) r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = i * 8});
-  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::fault);
+  EXPECT_EQ(r.m.model->run(Cycle{0}, kNever), PipelineStop::fault);
   EXPECT_EQ(r.m.pipeline->fault().kind, FaultKind::task_error);
   EXPECT_EQ(r.m.pipeline->hart().pc, kCode + 32);
   EXPECT_EQ(r.attempt.undo.size(), 8U);
@@ -357,11 +357,11 @@ TEST(SpeculativePipeline, GoesOnWithoutSetsAndLogAsANonSpeculativeTask) {
   Rig r;
   r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 0});
   r.m.emit("ecall");
-  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.m.model->run(Cycle{0}, kNever), PipelineStop::ecall);
   r.records.clear();
   r.m.pipeline->end_speculation();
   r.m.pipeline->hart().pc = kCode;
-  EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.m.model->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
   EXPECT_EQ(r.attempt.undo.size(), 1U);
   EXPECT_TRUE(r.records.empty());
   EXPECT_EQ(r.m.system.accesses.size(), 2U);  // the line and its log

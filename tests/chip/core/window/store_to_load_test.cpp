@@ -325,7 +325,7 @@ TEST(WindowStoreToLoad, ACounterInMemoryTakesAtLeastAsLongAsInOrderHoweverFarThe
     }
     m.emit("ecall");
     std::uint64_t now = 0;  // another event is due each cycle
-    while (m.pipeline->run(Cycle{now}, Cycle{now + 1}) != PipelineStop::ecall)
+    while (m.model->run(Cycle{now}, Cycle{now + 1}) != PipelineStop::ecall)
       now = std::max(now + 1, m.pipeline->cycle().value);
     EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 100U);
     cycles[ahead == 0 ? 0 : ahead == 32 ? 1 : 2] = m.pipeline->cycle().value;

@@ -300,7 +300,7 @@ TEST(WindowCore, AFaultWaitsUntilItIsTheOldest) {
   m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});  // until 21
   m.emit("ld", {.rd = 6, .rs1 = 0, .imm = 0});   // nothing is mapped there
   m.emit("ecall");
-  EXPECT_EQ(m.pipeline->run(Cycle{0}, kNever), PipelineStop::fault);
+  EXPECT_EQ(m.model->run(Cycle{0}, kNever), PipelineStop::fault);
   EXPECT_EQ(m.pipeline->cycle().value, 21U);
   EXPECT_EQ(m.pipeline->fault().pc, kCode + 4);
   EXPECT_EQ(m.pipeline->fault().address, 0U);
@@ -474,12 +474,12 @@ TEST_F(WindowMessages, PagesThatChangeFindCommittedStoresDoneAndTheRestUndone) {
   m.emit("ecall");
   EXPECT_EQ(run(0), PipelineStop::deferred);
   EXPECT_EQ(m.x(7), 3U);
-  EXPECT_FALSE(m.pipeline->model()->perform_at_once(kData + 8192, kData + 12288, Cycle{10}));
-  EXPECT_TRUE(m.pipeline->model()->perform_at_once(kData, kData + 8192, Cycle{10}));
+  EXPECT_FALSE(m.model->perform_at_once(kData + 8192, kData + 12288, Cycle{10}));
+  EXPECT_TRUE(m.model->perform_at_once(kData, kData + 8192, Cycle{10}));
   EXPECT_EQ(m.memory.load<std::uint64_t>(kData + 4096), 1U);
   EXPECT_EQ(m.x(7), 0U);
   EXPECT_EQ(m.pipeline->hart().pc, kCode + 4);
-  EXPECT_FALSE(m.pipeline->model()->is_busy());
+  EXPECT_EQ(m.model->begin_leaving(), CoreModel::Leaving::now);
   EXPECT_EQ(run(10), PipelineStop::deferred) << "and goes on from there";
   comes(kData, 100);
   EXPECT_EQ(run(100), PipelineStop::ecall);
@@ -493,11 +493,11 @@ TEST_F(WindowMessages, AThreadThatLeavesTakesWhatHasCommitted) {
   m.emit("addi", {.rd = 7, .rs1 = 0, .imm = 3});
   m.emit("ecall");
   EXPECT_EQ(run(0), PipelineStop::deferred);
-  m.pipeline->model()->flush(Cycle{10});
+  m.model->flush(Cycle{10});
   EXPECT_EQ(m.memory.load<std::uint64_t>(kData + 4096), 1U);
   EXPECT_EQ(m.pipeline->hart().pc, kCode + 4);
   EXPECT_EQ(m.x(7), 0U);
-  EXPECT_FALSE(m.pipeline->model()->is_busy());
+  EXPECT_EQ(m.model->begin_leaving(), CoreModel::Leaving::now);
 }
 
 TEST_F(WindowMessages, WithoutDispatchItDrains) {
@@ -505,7 +505,7 @@ TEST_F(WindowMessages, WithoutDispatchItDrains) {
   m.adds(300);
   EXPECT_EQ(run(0), PipelineStop::deferred);  // a full buffer
   const std::uint64_t dispatched = (m.pipeline->hart().pc - kCode) / 4;
-  m.pipeline->model()->stop_dispatch();
+  EXPECT_EQ(m.model->begin_leaving(), CoreModel::Leaving::drains);
   comes(kData, 100);
   EXPECT_EQ(run(100), PipelineStop::drained);
   EXPECT_EQ(m.pipeline->counters().instructions, dispatched);

@@ -31,7 +31,7 @@ struct WindowMachine : Machine {
         }) {
     x(10) = kData;
   }
-  const WindowStats& stats() const { return dynamic_cast<const WindowCore*>(pipeline->model())->stats(); }
+  const WindowStats& stats() const { return dynamic_cast<const WindowCore&>(*model).stats(); }
   void adds(int n) {
     for (int i = 0; i < n; ++i) emit("addi", {.rd = 5, .rs1 = 6, .imm = i});
   }
@@ -50,11 +50,11 @@ struct WindowMessages : testing::Test {
     };
     m.x(11) = kData + 4096;
   }
-  PipelineStop run(std::uint64_t now) { return m.pipeline->run(Cycle{now}, kNever); }
+  PipelineStop run(std::uint64_t now) { return m.model->run(Cycle{now}, kNever); }
   void comes(Addr address, std::uint64_t at) {
     here.insert(line_of(address).value);
-    ASSERT_TRUE(m.pipeline->model()->note_ready(line_of(address)));
-    m.pipeline->model()->perform(line_of(address), Cycle{at});
+    ASSERT_TRUE(m.model->note_ready(line_of(address)));
+    m.model->perform(line_of(address), Cycle{at});
   }
   WindowMachine m;
   std::set<std::uint64_t> here;

@@ -175,7 +175,7 @@ std::string run_one(std::uint64_t seed, WindowFault fault, std::uint64_t& squash
   const isa::RunResult expected = interpreter.run(reference.pipeline->hart(), 100000);
   if (expected.reason != isa::StopReason::ecall) return "the program is wrong";
 
-  m.pipeline->model()->inject(fault);
+  inject(*m.model, fault);
   LateLines late(m, seed + 3);
   const auto next_due = [&] {
     std::uint64_t next = kNone;
@@ -185,7 +185,7 @@ std::string run_one(std::uint64_t seed, WindowFault fault, std::uint64_t& squash
   PipelineStop stop = PipelineStop::resume;
   for (int steps = 0; stop != PipelineStop::ecall; ++steps) {
     if (steps == 100000) return "it does not end";
-    stop = m.pipeline->run(Cycle{late.now}, Cycle{next_due()});
+    stop = m.model->run(Cycle{late.now}, Cycle{next_due()});
     if (!late.here.empty()) late.take_away(m);
     if (stop == PipelineStop::ecall) break;
     if (stop != PipelineStop::resume && stop != PipelineStop::deferred) return "it stops";
@@ -194,9 +194,9 @@ std::string run_one(std::uint64_t seed, WindowFault fault, std::uint64_t& squash
     late.now = std::max(late.now, std::min(own, next_due()));
     if (next_due() > late.now) continue;
     const LineAddr line = late.come();
-    if (m.pipeline->model()->note_ready(line)) m.pipeline->model()->perform(line, Cycle{late.now});
+    if (m.model->note_ready(line)) m.model->perform(line, Cycle{late.now});
   }
-  squashes += dynamic_cast<const WindowCore*>(m.pipeline->model())->stats().squashes;
+  squashes += dynamic_cast<const WindowCore&>(*m.model).stats().squashes;
   const HartState &is = m.pipeline->hart(), &should = reference.pipeline->hart();
   for (unsigned r = 1; r < 32; ++r) {
     if (is.x[r] != should.x[r]) return "x" + std::to_string(r);

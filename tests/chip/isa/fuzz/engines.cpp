@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
+#include "chip/core/core_model.hpp"
 #include "chip/core/pipeline.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/disassemble.hpp"
@@ -104,11 +105,12 @@ std::vector<Record> run_timed(const Image& image, std::uint64_t seed) {
   L1Cache l1i{{1024, 2}}, l1d{{512, 2}};
   CapriciousMemory system(seed, l1i, l1d);
   Pipeline pipeline(CoreId{0}, config, {memory, blocks, system, l1i, l1d});
+  const std::unique_ptr<CoreModel> model = make_core_model(config, pipeline.parts());
   pipeline.hart().pc = image.entry;
   for (;;) {
     const Cycle now = pipeline.cycle();
     // Other cores' events: mostly soon, so that the pipeline must stop at each access and come again.
-    const PipelineStop stop = pipeline.run(now, now + system.rng.below(20));
+    const PipelineStop stop = model->run(now, now + system.rng.below(20));
     if (stop == PipelineStop::ecall) return written(image, pipeline.hart(), memory);
     if (stop == PipelineStop::blocked) pipeline.resume_at(now + 1 + system.rng.below(30));
     if (stop != PipelineStop::blocked && stop != PipelineStop::resume)
