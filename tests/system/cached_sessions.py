@@ -89,7 +89,8 @@ SESSIONS: dict[str, str] = {
     "meta stale": "ms a 1 T100|x|md a I T30|mg a v t|mg a v t|ms a 1|y|mg a v t",
     "stale and other commands": (
         "ms a 1 T100|x|md a I T30|me a|get a|gat 100 a|touch a 100|mg a v|mg a v"
-        "|add f 0 0 1|x|add f 0 0 1|y|me f|ms f 1 ME|y|mg f h|me f k b|me f|me !b x b|ms b 1|5|md b I|incr b 1|ma b|mg b v"
+        "|add f 0 0 1|x|add f 0 0 1|y|me f|ms f 1 ME|y|mg f h|me f k b|me f|me !b x b"
+        "|ms b 1|5|md b I|incr b 1|ma b|mg b v"
     ),
     "meta keys in base64": (
         "ms YQ== 1 b k|x|mg YQ== b k v|mg a k|me a|me YQ== b|mg Y\rQ== b k v|mg -YQ=.= b v|mg YQ==YQ== b k v|mg YQ b v"
