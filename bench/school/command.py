@@ -76,9 +76,10 @@ class Call:
         return self.options.figures.split(",") if self.options.figures else None
 
     def points(self, study: Study) -> list[Point]:
-        """Points of the chosen figures at the chosen size."""
+        """Points of the chosen figures at the chosen size: those of rows first, so that verdicts come early."""
         chosen = study.chosen(self.options.size, self.figures(study))
-        found = {point.identity: point for figure in chosen for point in figure.points}
+        parts = [part for figure in chosen for part in figure.rows] + [c for figure in chosen for c in figure.curves]
+        found = {point.identity: point for part in parts for point in part.points}
         kinds = {"simulated": Simulated, "measured": Measured}
         only = kinds[self.options.only] if self.options.only else (Simulated, Measured)
         return [point for point in found.values() if isinstance(point, only)]
@@ -92,7 +93,7 @@ class Call:
         families = self._families(store, [p for p in points if isinstance(p, Measured)])
         rounds = study.rounds[size]
         seconds = sum(task.estimate for task in tasks) / self.jobs
-        seconds += sum(point.estimate for family in families for point in family) * rounds
+        seconds += sum(point.estimate * (point.rounds or rounds) for family in families for point in family)
         count = len(tasks) + sum(map(len, families))
         self.say(f"{study.name}, {size}: {count} points to run" + (f", {stale} of them stale" if stale else "")
                  + (f"; about {terminal.wall_clock(seconds)}" if count else "; all is there"))  # fmt: skip
@@ -100,7 +101,7 @@ class Call:
             return store
         self._simulate(store, tasks)
         for family in families:
-            self._measure(store, family, rounds)
+            self._measure(store, family, family[0].rounds or rounds)
         self.save(store)
         return store
 

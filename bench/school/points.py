@@ -45,13 +45,14 @@ class Measured:
     family: str
     command: tuple[str, ...]  # {build} stands for the folder of programs
     environment: tuple[tuple[str, str], ...] = ()
-    values: tuple[str, ...] = ("seconds",)  # keys of the object that are recorded
+    values: tuple[str, ...] = ("seconds",)  # keys of the object that are recorded: numbers, or lists of iterations
+    rounds: int = 0  # 0: the study's; 1 of counts, which hardly vary
     size: str = "quick"
     estimate: float = 2.0
 
     @property
     def identity(self) -> str:
-        made_of = asdict(replace(self, name="", estimate=0.0))
+        made_of = asdict(replace(self, name="", rounds=0, estimate=0.0))
         return digest({"kind": "measured", **made_of})
 
     def of_seed(self, seed: int = 0) -> str:

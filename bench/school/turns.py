@@ -24,9 +24,14 @@ def take(point: Measured, places: Places) -> dict[str, float]:
     printed = output_of(command, environment=os.environ | dict(point.environment), name=point.name)
     try:
         found = json.loads(printed)
-        return {key: float(found[key]) for key in point.values}
+        return {key: _number(found[key]) for key in point.values}
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"{point.name}: {command[0]} prints no JSON object with {', '.join(point.values)}.") from None
+
+
+def _number(value: object) -> float:
+    """A list is of iterations: the median of the last five, when the program is warm."""
+    return statistics.median(value[-5:]) if isinstance(value, list) else float(value)  # type: ignore[arg-type]
 
 
 def measure(family: list[Measured], rounds: int, places: Places, on_sample: Callable[[Measured, int], None],

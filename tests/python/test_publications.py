@@ -99,8 +99,8 @@ class Bench:
         (self.folder / "studies/made/published.json").write_text(json.dumps(published))
 
     def start(self, *words: object) -> subprocess.Popen[str]:
-        command = [ROOT / "bench/publications", *words, "--studies", self.folder / "studies", "--docs",
-                   self.folder / "docs", "--jobs", "2"]  # fmt: skip
+        command = [ROOT / "bench/publications", "--studies", self.folder / "studies", "--docs", self.folder / "docs",
+                   "--jobs", "2", *words]  # fmt: skip
         environment = os.environ | {"RUBATO_BUILD": str(self.folder / "build"), "COLUMNS": "120"}
         return subprocess.Popen([sys.executable, *map(str, command)], env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
@@ -139,6 +139,12 @@ def test_a_point_is_run_once_a_seed_and_the_next_call_runs_nothing(bench: Bench)
     assert (bench.folder / "docs/publications/made.json").read_text() == text, "not a byte changes"
     assert "2 points to run" not in bench("made", "--only", "simulated", "--seeds", 1)[2]
     assert "3 points to run" in bench("made", "--only", "simulated", "--seeds", 3)[2]
+
+
+def test_points_of_rows_are_run_before_those_of_curves_alone(bench: Bench):
+    _, _, err = bench("made", "--only", "simulated", "--seeds", 1, "--jobs", 1)
+    ends = [line.split(",")[0].partition(": ")[2] for line in err.splitlines()[1:]]
+    assert ends == ["plain 1", "plain 16", "plain 4"]
 
 
 def test_another_program_makes_records_stale_and_they_are_renewed(bench: Bench):
