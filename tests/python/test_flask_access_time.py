@@ -1,28 +1,24 @@
-"""The access time of `bench/flask`: what cores wait for memory, by all accesses."""
+"""The access time of the study of FLASK: what cores wait for memory, by all accesses."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).resolve().parents[2] / "bench" / "flask"
+from school.study import load
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(BENCH.parent))
-    loader = importlib.machinery.SourceFileLoader("bench_flask", str(BENCH))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    sys.modules[loader.name] = module  # dataclasses look there
-    loader.exec_module(module)
-    yield module
-    del sys.modules[loader.name]
+def study():
+    """The module that measures."""
+    load("flask", ROOT / "bench/studies")
+    return sys.modules["studies_flask"]
 
 
 class Made(dict[str, float]):
@@ -38,7 +34,7 @@ class Made(dict[str, float]):
         return sum(value for name, value in self.items() if fnmatch(name, pattern))
 
 
-def test_it_rises_when_cores_wait_longer_for_more_and_shorter_misses(bench) -> None:
+def test_it_rises_when_cores_wait_longer_for_more_and_shorter_misses(study) -> None:
     large, small = Made(misses=100_000, waited=10_000_000), Made(misses=150_000, waited=12_000_000)
-    assert bench.access_time(large) == 10.0
-    assert bench.access_time(small) / bench.access_time(large) == pytest.approx(1.2)
+    assert study.access_time(large) == 10.0
+    assert study.access_time(small) / study.access_time(large) == pytest.approx(1.2)

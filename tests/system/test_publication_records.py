@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 #: Publications with simulated points.
-SIMULATED = ("espresso",)
+SIMULATED = ("espresso", "flask")
 
 
 def verified(root: Path, name: str, *options: str) -> dict[str, list[str]]:

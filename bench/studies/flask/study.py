@@ -1,0 +1,249 @@
+"""FLASK coherence: ten workloads (docs/workloads.md) in their region, with warm caches, under each protocol and size of
+the directory. Of the three programs of one thread 15 copies run side by side, and core 0 is idle.
+
+`quick` has small inputs, whose lines do not fill the caches: bars do not apply. `sampled` has the workloads' own inputs
+on the machine with cores in order, `full` the same on the publication's machine, whose cores have windows. A ratio is
+the geometric mean over the programs, or of the worst or best one where the row says so.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness import ROOT
+from harness.workloads import Workload, found
+from rubato import toml
+from rubato.results import energy
+from rubato.results.intervals import Interval
+from rubato.results.publication import Mark
+from rubato.results.run import Run, Stats
+from school.points import Simulated
+from school.samples import Samples
+from school.study import SIZES, Curve, Figure, Row, Study, published_values
+from school.verdicts import Bar
+
+PUBLISHED = published_values(Path(__file__))
+SERVERS = ("oltp", "web_threads", "web_events", "midtier")
+NUMERICAL = ("mg", "ft", "lu")
+ALONE = ("path", "hmm", "sim")  # one thread each
+PROGRAMS = (*SERVERS, *NUMERICAL, *ALONE)
+CAPACITIES = (160, 80, 40, 20, 10, 5)  # percent of the lines of private caches
+WAITS = ("l1", "l2", "llc", "memory", "network")
+MACHINES = {"quick": "flask-16-inorder", "sampled": "flask-16-inorder", "full": "flask-16"}
+SMALL = "The inputs do not fill the caches as the publication's did."
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol, the size of its directory, and what else differs from the machine's configuration."""
+
+    name: str
+    percent: int = 0
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def on(self, program: str, size: str) -> Simulated:
+        settings = [("coherence.protocol", self.name), *self.settings]
+        if self.percent:
+            settings.append(("coherence.capacity", str(self.percent / 100)))
+        workload = workloads()[program]
+        share = f" {self.percent} %" if self.percent else ""
+        more = "".join(f" {key.partition('.')[2]}={value}" for key, value in self.settings)
+        return Simulated(
+            name=f"{program}: {self.name}{share}{more}", program=program,
+            arguments=tuple(workload.words(size == "quick")), settings=tuple(sorted(settings)),
+            options=("--config", f"{{root}}/configs/{MACHINES[size]}.toml", "--warm", "--roi", "@markers",
+                     *workload.options),
+            copies=15 if program in ALONE else 1, size=size, estimate={"quick": 6, "sampled": 90, "full": 600}[size],
+        )  # fmt: skip
+
+
+@cache
+def workloads() -> dict[str, Workload]:
+    return found()
+
+
+def sized(protocol: str, percent: int, **more: object) -> Protocol:
+    return Protocol(protocol, percent, tuple((f"coherence.{key}", str(value)) for key, value in more.items()))
+
+
+TOKENB = Protocol("tokenb")
+FLASK_40, FLASK_5, FLASK_160 = (sized("flask", percent) for percent in (40, 5, 160))
+SPARSE_5, SPARSE_160 = (sized("sparse", percent) for percent in (5, 160))
+
+
+class At:
+    """Rows and curves at a size."""
+
+    def __init__(self, size: str) -> None:
+        self.size = size
+
+    def points(self, protocol: Protocol, programs: tuple[str, ...]) -> tuple[Simulated, ...]:
+        return tuple(protocol.on(program, self.size) for program in programs)
+
+    def mean(self, key: str, measure: str, above: Protocol, below: Protocol, bar: Bar, why: str = SMALL,
+             programs: tuple[str, ...] = PROGRAMS) -> Row:  # fmt: skip
+        """The geometric mean of `above` over `below`."""
+        first, second = (self.points(protocol, programs) for protocol in (above, below))
+        pairs = list(zip(first, second, strict=True))
+        return Row(key, (*first, *second), lambda samples: samples.geometric_mean(pairs, measure), bar, why)
+
+    def one(self, key: str, measure: str, above: Protocol, below: Protocol, bar: Bar,
+            of: Callable[..., Interval], why: str = SMALL) -> Row:  # fmt: skip
+        """The same of the program where it is largest or smallest."""
+        first, second = (self.points(protocol, PROGRAMS) for protocol in (above, below))
+
+        def value(samples: Samples) -> Interval:
+            pairs = zip(first, second, strict=True)
+            return of((samples.ratio(a, b, measure) for a, b in pairs), key=lambda i: i.mean)
+
+        return Row(key, (*first, *second), value, bar, why)
+
+    def share(self, key: str, above: str, below: str, protocols: tuple[Protocol, ...], bar: Bar, *,
+              rest: bool = False) -> Row:  # fmt: skip
+        """A ratio of sums over programs and protocols, in percent, or what is left of 100."""
+        points = tuple(p for protocol in protocols for p in self.points(protocol, PROGRAMS))
+
+        def value(samples: Samples) -> Interval:
+            whole = sum(samples.mean(p, below) for p in points)
+            part = 100 * sum(samples.mean(p, above) for p in points) / max(1.0, whole)
+            return Interval(100 - part if rest else part, None, None, 1)
+
+        return Row(key, points, value, bar, SMALL)
+
+    def curve(self, facet: str, label: str, measure: str, protocols: dict[int, Protocol], base: Protocol,
+              programs: tuple[str, ...]) -> Curve:  # fmt: skip
+        """By capacity, over the base; of several programs the geometric mean."""
+        below = self.points(base, programs)
+        above = {x: self.points(protocol, programs) for x, protocol in protocols.items()}
+
+        def marks(samples: Samples) -> list[Mark]:
+            found = {x: samples.geometric_mean(list(zip(points, below, strict=True)), measure)
+                     for x, points in above.items()}  # fmt: skip
+            return [Mark(x=x, y=i.mean, low=i.low, high=i.high) for x, i in found.items()]
+
+        return Curve(f"{facet}, {label}", (*below, *(p for points in above.values() for p in points)), marks)
+
+    def curves(self, measure: str, protocols: tuple[str, ...], capacities: tuple[int, ...] = CAPACITIES,
+               base: Protocol = TOKENB) -> tuple[Curve, ...]:  # fmt: skip
+        groups = {"all ten": PROGRAMS, "servers": SERVERS, "numerical": NUMERICAL, "copies": ALONE}
+        return tuple(
+            self.curve(facet, protocol, measure, {c: sized(protocol, c) for c in capacities}, base, programs)
+            for facet, programs in groups.items() for protocol in protocols
+        )  # fmt: skip
+
+
+def table_1() -> Figure:
+    """The machine of configs/flask-16.toml beside the published one."""
+    keys = {
+        "cores": ("chip.cores", 1), "clock": ("chip.frequency_mhz", 1e-3), "width": ("core.width", 1),
+        "rob": ("core.rob", 1), "int": ("core.int_ports", 1), "fp": ("core.fp_ports", 1), "mem": ("core.mem_ports", 1),
+        "l1": ("l1d.size", 1 / 1024), "l1-ways": ("l1d.ways", 1), "l1-latency": ("l1d.latency", 1),
+        "l2": ("l2.size", 1 / 1024), "l2-ways": ("l2.ways", 1), "l2-latency": ("l2.latency", 1),
+        "mshrs": ("l2.mshrs", 1), "llc": ("llc.size", 1 / 1024**2), "llc-ways": ("llc.ways", 1),
+        "llc-latency": ("llc.latency", 1), "memory": ("mem.latency", 1), "controllers": ("mem.controllers", 1),
+        "link": ("net.link_bytes", 1),
+    }  # fmt: skip
+    told = toml.flatten(toml.load(ROOT / "configs/flask-16.toml"))
+    values = {key: factor * told[name] for key, (name, factor) in keys.items()}
+    values["bandwidth"] = told["mem.controllers"] * told["mem.bytes_per_cycle"] * told["chip.frequency_mhz"] / 1000
+
+    def row(key: str, value: float) -> Row:
+        published = PUBLISHED[f"config-{key}"]
+        bar = Bar(published * 0.999, published * 1.001)  # of the bandwidth four digits are given
+        return Row(f"config-{key}", (), lambda _: Interval(value, None, None, 1), bar, counts_at=SIZES)
+
+    return Figure("T1", "Configuration of the 16-core machine", rows=tuple(row(*pair) for pair in values.items()),
+                  sentence="Ours is `configs/flask-16.toml`.")  # fmt: skip
+
+
+def figures(size: str) -> list[Figure]:
+    at, x = At(size), "directory, % of private lines"
+    adaptive = {percent: sized("flask", percent, partition="adaptive") for percent in (10, 5)}
+    ways = sized("flask", 20, directory_assoc=1), sized("sparse", 20, directory_assoc=64)
+    every = tuple(sized("flask", percent) for percent in CAPACITIES)
+    time, both = "time, TokenB = 1", ("flask", "sparse")
+    return [
+        Figure("3", "Execution time over TokenB's", "lines", x, time, at.curves("cycles", both), (
+            at.mean("match", "cycles", FLASK_40, SPARSE_160, Bar(most=1.05)),
+            at.mean("tokenb", "cycles", TOKENB, FLASK_40, Bar(least=1.0)),
+            at.mean("loss-5", "cycles", FLASK_5, FLASK_160, Bar(most=1.12)),
+            at.mean("loss-sparse", "cycles", FLASK_5, SPARSE_160, Bar(most=1.12)),
+            at.mean("loss-5-copies", "cycles", FLASK_5, FLASK_160, Bar(most=1.03), programs=ALONE),
+            at.one("worst-5", "cycles", FLASK_5, TOKENB, Bar(most=1.2), max),
+            at.mean("sparse-5-servers", "cycles", SPARSE_5, SPARSE_160, Bar(least=1.2), programs=SERVERS),
+            at.one("sparse-5-worst", "cycles", FLASK_5, SPARSE_5, Bar(most=1.0), max),
+        )),
+        Figure("4", "Energy-delay product of the memory hierarchy over TokenB's", "lines", x, "EDP, TokenB = 1",
+               at.curves("edp", both), (at.mean("edp", "edp", FLASK_40, TOKENB, Bar(most=0.92)),)),
+        Figure("5", "Access time over TokenB's", "lines", x, "access time, TokenB = 1",
+               at.curves("access_time", both),
+               (at.mean("access-servers", "access_time", SPARSE_5, SPARSE_160, Bar(least=1.4), programs=SERVERS),),
+               "Access time is what cores waited for memory, by accesses of an L1, hits among them."),
+        Figure("6", "Efficiency of the filter", rows=(
+            at.share("false-20", "false_positives", "memory_reads", (sized("flask", 20),), Bar(most=10)),
+            Row("saturation", tuple(p for f in every for p in at.points(f, PROGRAMS)),
+                lambda samples: Interval(sum(samples.mean(p, "flushes") for f in every
+                                             for p in at.points(f, PROGRAMS)), None, None, 1), Bar(most=0), SMALL),
+        ), sentence="False positives are held against reads of memory, each of which the filter may delay."),
+        Figure("7", "Memory access time over TokenB's", reason="The latency of memory accesses has no statistic of its "
+               "own, and part of it hides behind other work."),
+        Figure("8", "Traffic with the best split", reason="No statistic counts TokenB's broadcasts as FLASK's probes "
+               "are counted, and the static splits are not run."),
+        Figure("9", "Time with the best split of filter and directory", rows=(
+            at.mean("adaptive-10", "cycles", adaptive[10], FLASK_40, Bar(most=1.06)),
+            at.mean("adaptive-5", "cycles", adaptive[5], FLASK_40, Bar(most=1.1)),
+        ), sentence="Published: the best static split of each class of programs. Here: the on-line split."),
+        Figure("10", "Associativity of the directory at 20 %", rows=(
+            at.mean("one-way", "cycles", *ways, Bar(most=1.01)),
+        ), sentence="Only the two ends of the published range are run."),
+        Figure("11", "Flit-hops, FLASK over MOSAIC", rows=(
+            *(at.mean(f"mosaic-{c}", "flit_hops", sized("flask", c), sized("mosaic", c), Bar(most=0.92))
+              for c in CAPACITIES if c >= 20),
+            at.one("mosaic-best", "flit_hops", sized("flask", 20), sized("mosaic", 20), Bar(most=0.6), min),
+        )),
+        Figure("III-B", "Tokens at evictions of the LLC", rows=(
+            at.share("all-tokens", "incomplete", "llc_evictions", (FLASK_40,), Bar(least=99.9), rest=True),)),
+        Figure("IV-A", "Bits of a tracked line", reason="These follow from the filter's design by arithmetic, and no "
+               "run measures them."),
+        table_1(),
+        Figure("T2", "Workloads", reason="The publication's programs ran on Simics and cannot be had. The workloads of "
+               "docs/workloads.md stand for them."),
+    ]  # fmt: skip
+
+
+def access_time(stats: Stats) -> float:
+    """By all accesses, hits among them: a directory that takes lines back makes more misses, each of them short, so
+    that a mean over misses falls while cores wait longer."""
+    accesses = sum(stats.total(f"core.*.{cache}.{kind}") for cache in ("l1d", "l1i") for kind in ("hits", "misses"))
+    return sum(stats[f"chip.core_cycles.nonspeculative.{part}"] for part in WAITS) / max(1, accesses)
+
+
+def measures(run: Run) -> dict[str, float]:
+    stats, spent = run.stats.whole_run, energy.of(run)
+    assert spent is not None and run.summary.cycles is not None
+    return {
+        "cycles": float(run.summary.cycles),
+        "edp": float(f"{spent.edp:.12g}"),  # nJ s; a compiler may round the last digits otherwise
+        "flit_hops": stats.total("coherence.flit_hops.*"),
+        "access_time": float(f"{access_time(stats):.12g}"),
+        "memory_reads": stats.total("mem.*.reads"),
+        "probes": stats.total("tile.*.directory.probes", optional=True),
+        "false_positives": stats.total("tile.*.directory.false_positives", optional=True),
+        "flushes": stats.total("tile.*.directory.flushes", optional=True),
+        "llc_evictions": stats.total("tile.*.llc.evictions"),
+        "incomplete": stats.total("tile.*.directory.incomplete", optional=True),
+    }
+
+
+STUDY = Study(
+    name="flask",
+    title="FLASK: filtered and token-based coherence",
+    source="FLASK coherence",
+    figures=figures,
+    measures=measures,
+    seeds={"quick": 1, "sampled": 1, "full": 3},
+)
