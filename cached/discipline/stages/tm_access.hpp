@@ -1,4 +1,4 @@
-// The publication's stages before onCommit handlers (T85), for bench/tm_paper: the same core and
+// The publication's stages before onCommit handlers (T85), for bench/memcached_trial: the same core and
 // branches, with the publication's unsafe operations in their transactions, so that these become serial where
 // they meet one. `relaxed`: all blocks are relaxed, time, settings and references are atomic variables,
 // memory is compared by libc, and the maintainer is woken at once. `callable` annotates what is called. `max`
