@@ -144,8 +144,13 @@ void Engine::drop_pending() {
 
 void Engine::drop_between_runs() {
   refuse_copy("drop_pending()");
-  const bool is_worker = engine::current_thread != nullptr && engine::current_thread->is_worker;
-  if (is_worker || !turn.try_take(RunTurn::Taker::run)) throw TaskError(errors::drop_in_run());
+  using Taker = RunTurn::Taker;
+  if (is_run_by_caller()) throw TaskError(errors::drop_in_run());
+  while (!turn.try_take(Taker::run)) {
+    const Taker taker = turn.taker();
+    if (taker != Taker::none && taker != Taker::list) throw TaskError(errors::drop_in_run());
+    turn.wait([] { return false; });
+  }
   const GivesBack gives_back(*this);
   drop_pending();
 }

@@ -88,7 +88,7 @@ void while_nothing_runs(const std::function<void()>& work) {
     work();
   };
   for (;;) {
-    if (shared.turn.try_take(RunTurn::Taker::algorithm)) {
+    if (shared.turn.try_take(RunTurn::Taker::list)) {
       struct GivenBack {
         Shared& shared;
         ~GivenBack() { shared.turn.give_back(); }

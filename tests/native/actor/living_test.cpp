@@ -157,6 +157,27 @@ TEST(Native_Living, AreNotListedByWhatDropPendingDestroys) {
   EXPECT_NO_THROW(static_cast<void>(living_actors()));
 }
 
+/// A list takes the turn of runs for a moment; that is no run which drop_pending() would have to refuse.
+TEST(Native_Living, AListOfAnotherThreadDoesNotRefuseDropPending) {
+  std::vector<actor<Drop>> sinks;  // so many that a list takes most of the time
+  for (int i = 0; i < 1000; ++i) sinks.push_back(spawn<Sink>());
+  std::atomic<bool> is_over{false};
+  std::atomic<unsigned> lists{0};
+  std::thread lister([&] {
+    while (!is_over) static_cast<void>(living_actors()), ++lists;
+  });
+  const auto owned = std::make_shared<int>(0);
+  for (unsigned i = 0; i < 20 || lists < 20; ++i) {
+    create<nonspec>([owned] {}, {});
+    EXPECT_NO_THROW(native::drop_pending());
+  }
+  is_over = true;
+  lister.join();
+  EXPECT_EQ(owned.use_count(), 1);
+  for (const actor<Drop>& sink : sinks) sink.stop();
+  run();
+}
+
 /// Whether the child, forked while a run goes on, is refused. An alarm ends one that waits.
 TEST(Native_Living, AreNotListedInAForkedCopy) {
   native::Hold hold = native::hold();
