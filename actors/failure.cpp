@@ -67,6 +67,7 @@ bool is_about_to_end(std::uint64_t parent) {
 
 /// To the parent of a child that waits to be made again.
 struct RestartNow {
+  using shown_message = Failure;
   static constexpr bool while_stopping = true;
   std::uint64_t child;
   std::string who;
@@ -94,6 +95,7 @@ struct RestartLater final : TimerCall {
 
 /// A child that waits for the decision, in a turn of its parent.
 struct ChildFailed {
+  using shown_message = Failure;
   static constexpr bool while_stopping = true;
   std::uint64_t child;
   std::exception_ptr error;

@@ -161,7 +161,8 @@ CellOptions cell_options(const Spawn& options) {
   return result;
 }
 bool has_extras(const Spawn& options) {
-  return !options.name.empty() || options.group != nullptr || options.restarts != Restarts{};
+  return !options.name.empty() || options.group != nullptr || options.restarts != Restarts{} ||
+         options.lag != Lag::as_configured;
 }
 void prepare_extras(Cell& cell, const Spawn& options) {
   Extras& extras = extras_of(cell);
@@ -170,6 +171,7 @@ void prepare_extras(Cell& cell, const Spawn& options) {
     extras.name = options.name;
   }
   extras.limits = options.restarts;
+  extras.may_lag = options.lag == Lag::as_configured;
   if (options.group != nullptr) {
     join_group(*options.group);
     extras.group = options.group;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <new>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -33,11 +34,21 @@ LivingActor look_at(const Cell& cell, std::uint64_t waiting) {
   if (cell.extras == nullptr) return a;
   a.name = cell.extras->name;
   a.stashed = engine::stashed_by(cell);
+  if (const engine::LongestHandler& longest = cell.extras->longest; longest.message != nullptr) {
+    a.longest_handler = Duration(static_cast<std::int64_t>(longest.nanoseconds));
+    a.longest_message = engine::function_name(nullptr, *longest.message);
+  }
   return a;
 }
 
 std::string called(const LivingActor& a) {
   return a.name.empty() ? a.behavior + " " + std::to_string(a.who.id()) : a.name + " (" + a.behavior + ")";
+}
+
+/// With one decimal.
+std::string milliseconds(Duration time) {
+  const std::int64_t tenths = (time.count() + 50'000) / 100'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
 /// Within quotes of a label's value.
@@ -119,6 +130,8 @@ std::string living_actors_text(unsigned most) {
     text += ": " + std::to_string(a.waiting) + " waiting";
     if (a.stashed != 0) text += ", " + std::to_string(a.stashed) + " stashed";
     if (a.muted_by) text += ", muted by " + name_of(a.muted_by);
+    if (a.longest_handler != Duration::zero())
+      text += ", longest handler " + milliseconds(a.longest_handler) + " ms (" + a.longest_message + ")";
     if (a.has_failed) text += ", has failed";
     if (a.is_stopping) text += ", waits for its children to stop";
     text += '\n';
@@ -159,6 +172,16 @@ std::string actors_as_prometheus() {
       .add("", "", std::to_string(engine::unfinished().asks));
   return page;
 }
+
+namespace engine {
+
+void note_long_handler(Cell& cell, std::uint64_t nanoseconds, const std::type_info& message) noexcept {
+  if (cell.extras == nullptr) cell.extras = new (std::nothrow) Extras;
+  if (cell.extras == nullptr || nanoseconds <= cell.extras->longest.nanoseconds) return;
+  cell.extras->longest = {nanoseconds, &message};
+}
+
+}  // namespace engine
 
 void list_actors_on(int signal) {
   engine::answer_signal(signal, [] {

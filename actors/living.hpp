@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <typeinfo>
 
 #include "rubato/engine/actor_cell.hpp"
 
@@ -25,6 +26,9 @@ void for_each_actor(const std::function<void(const Cell&, std::uint64_t waiting)
 /// The engine's. From now on `answer()` is called soon after each signal, by a thread that may wait.
 /// Errors: TaskError.
 void answer_signal(int signal, void (*answer)());
+
+/// In a turn: keeps the actor's longest handler, for lists. Without memory it is not kept.
+void note_long_handler(Cell& cell, std::uint64_t nanoseconds, const std::type_info& message) noexcept;
 
 /// "1 ask has", "2 asks have".
 std::string counted(std::int64_t count, const char* one, const char* many);

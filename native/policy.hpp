@@ -52,6 +52,10 @@ inline constexpr std::uint64_t kTimedMicroseconds = 20;
 /// Tasks that are timed then, and at the beginning. Row: long-tasks.
 inline constexpr unsigned kTimedTasks = 1000;
 
+/// Microseconds of a handler from which on its actor keeps it as its longest one: shorter ones need no
+/// memory. Test: living_test.cpp.
+inline constexpr double kNotedHandlerMicroseconds = 100;
+
 // ---- The prefetch distance: prefetch_tuner.hpp (R6) ----
 
 /// Full batches before it changes by one: 3000 tasks, which a preemption does not hide. Row: prefetch-zipf.

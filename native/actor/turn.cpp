@@ -11,10 +11,12 @@
 #include "actors/bounds.hpp"
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
+#include "actors/living.hpp"
 #include "native/actor/lanes.hpp"
 #include "native/clock.hpp"
 #include "native/fault.hpp"
 #include "native/memory/cells.hpp"
+#include "native/policy.hpp"
 #include "native/pool/perturbation.hpp"
 #include "native/worker/outside_thread.hpp"
 #include "native/worker/shared.hpp"
@@ -151,9 +153,9 @@ class Turn {
   void run() {
     {
       const Running running(worker_, cell_.self);
-      do {
-        run_plainly();
-      } while (!is_over_);
+      if (worker_.timer.is_on()) [[unlikely]]
+        run_timed();
+      while (!is_over_) run_plainly();
     }
     worker_.counts.messages.add(handled_);
   }
@@ -199,6 +201,22 @@ class Turn {
     } else {
       step();
     }
+  }
+  /// Handlers are timed with their task.
+  [[gnu::noinline]] void run_timed() {
+    is_timed_ = true;
+    worker_.timer.begin_turn(*cell_.type->turn, cell_.self);
+    do {
+      step();
+    } while (!is_over_);
+  }
+  /// After a handler.
+  [[gnu::noinline]] void note_handler(const engine::MessageType& type, std::uint64_t began) {
+    const std::uint64_t took = ticks() - began;
+    worker_.timer.note_handler(*type.type, took);
+    const double microseconds = static_cast<double>(took) / ticks_per_microsecond();
+    if (microseconds >= policy::kNotedHandlerMicroseconds)
+      engine::note_long_handler(cell_, static_cast<std::uint64_t>(microseconds * 1000), *type.type);
   }
   bool has_ended() const { return (cell_.flags & Cell::kEnded) != 0; }
   static bool needs_attention(const Cell& cell) {
@@ -305,11 +323,15 @@ class Turn {
         [[unlikely]] {
       engine::dead_letter(cell_.self, node, DeadLetter::Cause::full);
     } else {
+      const engine::MessageType& type = *node->type;
+      const std::uint64_t began = is_timed_ ? ticks() : 0;
       try {
         handled_ += engine::handle_message(cell_, node) ? 1 : 0;
       } catch (...) {
+        if (is_timed_) note_handler(type, began);
         return fail(node, is_mine);
       }
+      if (is_timed_) note_handler(type, began);
     }
     if (is_mine || has_fault(Fault::actor_last_freed)) engine::free_node(node);
   }
@@ -338,6 +360,7 @@ class Turn {
   Mailbox& mailbox_;
   unsigned left_;
   std::uint64_t handled_ = 0;
+  bool is_timed_ = false;
   bool is_over_ = false;  // the cell waits for a decision, or has got it already: it must not be touched
 };
 

@@ -9,16 +9,20 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <typeinfo>
 
 #include "base/function_names.hpp"
 #include "base/json_text.hpp"
 #include "native/trace/gzip.hpp"
+#include "rubato/engine/actor_extras.hpp"
+#include "rubato/engine/native_actors.hpp"
 #include "rubato/errors.hpp"
 
 namespace rubato::inline v0::native {
 namespace {
 
-constexpr std::array<const char*, kTraceKinds> kNames = {"task", "idle", "parked", "aside"};
+constexpr std::array<const char*, kTraceKinds> kNames = {"task",  "idle",    "parked",
+                                                         "aside", "lagging", "sampling"};
 
 std::string microseconds(std::int64_t nanoseconds) {
   std::array<char, 32> text{};
@@ -26,6 +30,10 @@ std::string microseconds(std::int64_t nanoseconds) {
                 static_cast<long long>(nanoseconds % 1000));
   return text.data();
 }
+
+/// An actor's turn. Its arguments name the actor, if it still lives, and the message whose handler took
+/// longest.
+bool is_turn(const TraceSpan& span) { return span.code->run == engine::run_actor_turn; }
 
 std::string arguments_of(const TraceSpan& span) {
   namespace handle = engine::handle;
@@ -40,6 +48,14 @@ std::string arguments_of(const TraceSpan& span) {
     add((span.handle & handle::kReads) != 0 ? "\"access\":\"reads\"" : "\"access\":\"writes\"");
   }
   if ((span.handle & handle::kSpec) != 0) add("\"type\":\"spec\"");
+  if (!is_turn(span)) return text;
+  if (span.timestamp != 0) {
+    const engine::Cell* const cell = engine::cell_of(span.timestamp);
+    const bool has_name = engine::is_alive(span.timestamp) && cell->extras != nullptr;
+    if (has_name && !cell->extras->name.empty()) add("\"actor\":" + json_quoted(cell->extras->name));
+  }
+  if (const auto* const message = reinterpret_cast<const std::type_info*>(span.first_word))
+    add("\"message\":" + json_quoted(engine::function_name(nullptr, *message)));
   return text;
 }
 

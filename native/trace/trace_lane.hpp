@@ -17,18 +17,20 @@ namespace rubato::inline v0::native {
 struct TraceSpan {
   enum class Kind : std::uint8_t {
     task,
-    idle,    ///< looks for work, or sleeps
-    parked,  ///< sleeps; lies within an idle span
-    aside,   ///< stands by for a task that runs alone
+    idle,      ///< looks for work, or sleeps
+    parked,    ///< sleeps; lies within an idle span
+    aside,     ///< stands by for a task that runs alone
+    lagging,   ///< waits before it sleeps or gives up a turn; lies within an idle span, or within the turn
+    sampling,  ///< the same, to find out whether that pays
   };
   std::uint64_t begin, end;
   const engine::TaskCode* code;  ///< of a task, like the rest
-  std::uint64_t first_word;
+  std::uint64_t first_word;      ///< of a turn: a std::type_info, see TaskTimer::begin_turn()
   std::uint64_t handle;
-  std::uint64_t timestamp;
+  std::uint64_t timestamp;  ///< of a turn: the actor's handle
   Kind kind;
 };
-inline constexpr std::size_t kTraceKinds = 4;
+inline constexpr std::size_t kTraceKinds = 6;
 
 /// The first `capacity` spans of one worker; later ones are only counted. Invariant: spans below size() do
 /// not change any more. A page of memory is used when a span first lies in it.

@@ -8,6 +8,7 @@
 #include "native/lag/formulas.hpp"
 #include "native/lag/idle_lag.hpp"
 #include "native/policy.hpp"
+#include "native/worker/lag_span.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/turn_lag.hpp"
 #include "native/worker/worker.hpp"
@@ -125,6 +126,7 @@ bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
     if (shared_.lagging.compare_exchange_weak(lagging, lagging + 1, std::memory_order_relaxed)) break;
   }
   bool is_woken = false;
+  LagSpan span(worker_.timer.lane(), lag_->events(), lag_->waited());
   lag_->give_up([&] {
     if (events.epoch() == ticket.epoch) return lag::Look::nothing;
     is_woken = true;
@@ -133,6 +135,7 @@ bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
   });
   shared_.lagging.fetch_sub(1, std::memory_order_relaxed);
   const lag::Events& e = lag_->events();
+  span.end(e, lag_->waited());
   Counts& counts = worker_.counts;
   counts.lag_samples.set(e.samples);
   counts.lag_sample_hits.set(e.sample_hits);

@@ -15,7 +15,8 @@ namespace rubato::inline v0::native {
 
 class LongTasks {
  public:
-  /// `first_word`: of the task, its function if it is one of a function pointer. `took`: ticks.
+  /// `first_word`: of the task, its function if it is one of a function pointer; of a turn see
+  /// TaskTimer::begin_turn(). `took`: ticks.
   void note(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took);
   /// By function, the longest first.
   std::vector<LongTask> list();

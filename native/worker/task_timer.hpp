@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <typeinfo>
+
 #include "native/policy.hpp"
 #include "native/trace/trace_lane.hpp"
 
@@ -20,6 +23,20 @@ class TaskTimer {
     if (task.is_timestamped()) span_.timestamp = engine::timestamp_of(&task);
     is_put_off_ = false;
     span_.begin = ticks();
+  }
+  /// The timed task is a turn of the actor with this handle: the span has it in place of a timestamp, and, in
+  /// place of the task's first word, the type of the message whose handler took longest.
+  void begin_turn(const engine::TaskCode& code, std::uint64_t actor) {
+    span_.code = &code;
+    span_.timestamp = actor;
+    span_.first_word = 0;
+    longest_ = 0;
+  }
+  /// A handler of the turn took so many ticks.
+  void note_handler(const std::type_info& message, std::uint64_t took) {
+    if (took < longest_) return;
+    longest_ = took;
+    span_.first_word = reinterpret_cast<std::uint64_t>(&message);
   }
   /// @returns the task's span if it was a long one, else null.
   [[gnu::noinline]] const TraceSpan* end() {
@@ -44,6 +61,7 @@ class TaskTimer {
   unsigned left_ = policy::kTimedTasks;  // with a trace never 0
   bool is_put_off_ = false;
   TraceSpan span_{};
+  std::uint64_t longest_ = 0;  // handler of the turn, in ticks
 };
 
 }  // namespace rubato::inline v0::native

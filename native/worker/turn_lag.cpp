@@ -5,6 +5,7 @@
 #include <atomic>
 #include <new>
 
+#include "native/worker/lag_span.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/turn_scheduling.hpp"
 #include "native/worker/worker.hpp"
@@ -84,6 +85,7 @@ void TurnLag::give_up(Cell& cell, const Mailbox& mailbox) {
     return;
   }
   if (!is_worth_it_) return;
+  if (cell.extras != nullptr && !cell.extras->may_lag) return;
   auto* record = cell.extras == nullptr ? nullptr : static_cast<lag::Record*>(cell.extras->lag.get());
   if (record == nullptr) {
     // Each giving-up is a sample with the same probability, whatever actor it is of: those that handle few
@@ -107,11 +109,14 @@ void TurnLag::give_up(Cell& cell, const Mailbox& mailbox) {
                           cell.is_killed.load(std::memory_order_relaxed) != 0;
     return must_end ? lag::Look::end : lag::Look::nothing;
   };
+  LagSpan span(worker_.timer.lane(), decider_.events(), waits_.waited());
   decider_.give_up(*record, [&](unsigned delays) {
     has_waited = true;
     return waits_.wait(delays, std::max<std::uint64_t>(switch_.ticks() / delays_, 1), look, seen);
   });
-  if (has_waited) count();
+  if (!has_waited) return;
+  span.end(decider_.events(), waits_.waited());
+  count();
 }
 
 void TurnLag::note_next(const engine::Task& task) {

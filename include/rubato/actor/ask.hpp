@@ -204,6 +204,7 @@ class AskReference {
 /// Runs in the asker's turn.
 template <class R, class F, class E>
 struct AskContinuation {
+  using shown_message = F;
   AskReference<R> state;
   F then;
   E otherwise;

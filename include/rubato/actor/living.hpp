@@ -20,8 +20,12 @@ struct LivingActor {
   std::uint64_t waiting = 0;  ///< messages in its mailbox
   std::uint64_t stashed = 0;  ///< messages put aside by stash()
   actor<> muted_by;           ///< the actor whose full mailbox it waits for; empty: none
-  bool has_failed = false;    ///< it waits for its parent's decision
-  bool is_stopping = false;   ///< it waits for its children's end
+  /// The longest of its handlers that took over 100 us; 0: none was seen. Not every handler is timed; those
+  /// of an actor whose turns take long are. Native engine only: the serial engine has no clock.
+  Duration longest_handler{};
+  std::string longest_message;  ///< the type of that handler's message
+  bool has_failed = false;      ///< it waits for its parent's decision
+  bool is_stopping = false;     ///< it waits for its children's end
 };
 
 /// All living actors, those with most messages waiting first. While a run goes on, the call waits until no

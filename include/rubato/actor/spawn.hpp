@@ -20,6 +20,12 @@
 
 namespace rubato::inline v0 {
 
+/// Whether the turns of an actor may lag (docs/lagging.md).
+enum class Lag : std::uint8_t {
+  as_configured,  ///< as RUBATO_LAG and native::Options say
+  never,          ///< a turn of this actor ends as soon as its mailbox is empty
+};
+
 /// Options of spawn().
 struct Spawn {
   std::string_view name{};               ///< unique while the actor lives
@@ -31,6 +37,7 @@ struct Spawn {
   TaskGroup* group = nullptr;       ///< complete only when the actor has stopped
   std::uint32_t turn_messages = 0;  ///< handled at most before others have a turn; 0: 50
   Restarts restarts{};              ///< how often its parent may have it made again
+  Lag lag = Lag::as_configured;     ///< whether its turns wait for further messages
 };
 
 namespace engine {

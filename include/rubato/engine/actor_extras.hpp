@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "rubato/actor/restarts.hpp"
@@ -73,6 +74,12 @@ struct IdleTimeout {
   std::uint64_t due = 0;    ///< when it is due; 0: there is none
 };
 
+/// The longest handler of an actor that was timed and took long (native engine).
+struct LongestHandler {
+  std::uint64_t nanoseconds = 0;
+  const std::type_info* message = nullptr;
+};
+
 struct Extras {
   NodeList stash;      ///< put aside
   NodeList unstashed;  ///< back, before what waits in the mailbox
@@ -89,6 +96,8 @@ struct Extras {
   BasicLanes<MessageNode> lanes;
   bool has_had_timers = false;
   IdleTimeout idle;
+  LongestHandler longest;
+  bool may_lag = true;             ///< Spawn::lag
   /// Record of the native engine's lagging, if it lags turns (native/lag/record.hpp).
   std::unique_ptr<void, void (*)(void*)> lag{nullptr, [](void*) {}};
   TimerLink* timers = nullptr;  ///< of its messages and asks; guarded by the engine's table of timers

@@ -119,6 +119,26 @@ TEST_F(Native_TurnLag, OffCountsNothing) {
   EXPECT_EQ(after.turn_switch_ns, 0u);
 }
 
+TEST_F(Native_TurnLag, AnActorThatIsNeverToLagDoesNot) {
+  native::configure(two_workers(always(1000)));
+  for (const Lag lag : {Lag::never, Lag::as_configured}) {
+    const native::Counters before = native::counters();
+    const auto counting = spawn<Counting>({.lag = lag});
+    for (unsigned i = 1; i <= 50; ++i) {
+      counting.send(Number{i});
+      run();
+    }
+    counting.stop();
+    run();
+    const std::uint64_t samples = native::counters().turn_lag_samples - before.turn_lag_samples;
+    if (lag == Lag::never || cpus() < 2) {
+      EXPECT_EQ(samples, 0u);
+    } else if (native::counters().turn_lag_preempted == before.turn_lag_preempted) {
+      EXPECT_GT(samples, 0u);
+    }
+  }
+}
+
 TEST_F(Native_TurnLag, ASwitchCheaperThanFourLooksKeepsTheLevelOff) {
   native::configure(two_workers(always(0.001)));
   const native::Counters before = native::counters();
