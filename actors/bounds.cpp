@@ -50,7 +50,7 @@ void set_bound(Cell& cell, const Bound& bound) {
 }
 
 bool admit(Cell& receiver, std::uint64_t handle, const MessageNode* node, Cell* sender) {
-  if (node->type->run != nullptr) return true;  // the runtime's own: never refused
+  if (!node->type->takes_place) return true;  // the runtime's own: never refused
   if (node->is_admitted()) return true;
   Bounded& bounded = *bounded_of(receiver);
   const std::uint32_t before = bounded.come();
@@ -68,7 +68,7 @@ bool admit(Cell& receiver, std::uint64_t handle, const MessageNode* node, Cell* 
 }
 
 bool take_counted(Cell& receiver, const MessageNode* node) {
-  if (node->type->run != nullptr) return true;
+  if (!node->type->takes_place) return true;
   Bounded& bounded = *bounded_of(receiver);
   const std::uint32_t before = bounded.go(resume);
   return bounded.when_full.load(std::memory_order_relaxed) != WhenFull::drop_oldest || node->is_high() ||

@@ -88,18 +88,30 @@ std::uint64_t dead_letters_by(DeadLetter::Cause cause) {
   return listeners().letters[static_cast<unsigned>(cause)].load(std::memory_order_relaxed);
 }
 
+namespace {
+
+void count_and_tell(std::uint64_t to, const MessageNode* node, DeadLetter::Cause cause) {
+  Listeners& l = listeners();
+  l.letters[static_cast<unsigned>(cause)].fetch_add(1, std::memory_order_relaxed);
+  if (l.count.load(std::memory_order_relaxed) != 0)
+    tell(l, {actor<>::of(to), node->sender(), node->type->type, cause});
+}
+
+}  // namespace
+
 void dead_letter(std::uint64_t to, MessageNode* node, DeadLetter::Cause cause) {
   // Messages of the runtime itself are none of the program's, unless one stands for a timer's message.
   const MessageType& type = *node->type;
-  if (type.run == nullptr || (type.withdraw != nullptr && type.withdraw(node))) {
-    Listeners& l = listeners();
-    l.letters[static_cast<unsigned>(cause)].fetch_add(1, std::memory_order_relaxed);
-    if (l.count.load(std::memory_order_relaxed) != 0) {
-      tell(l, {actor<>::of(to), node->sender(), node->type->type, cause});
-    }
-  }
+  if (type.takes_place || (type.withdraw != nullptr && type.withdraw(node))) count_and_tell(to, node, cause);
   if (node->type->fail != nullptr) node->type->fail(node, AskError::stopped);
   destroy_payload(node);
+}
+
+/// In the turn of its actor, which has sealed the channel.
+void note_dead_event(const MessageNode* node) {
+  const std::uint64_t to = current_actor();
+  const ActorScope none(0);
+  count_and_tell(to, node, DeadLetter::Cause::sealed);
 }
 
 }  // namespace engine

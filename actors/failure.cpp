@@ -55,9 +55,11 @@ void restart(Cell& cell, const Extras& extras) {
   type.destroy(cell.behavior);
   cancel_timers_of(cell, false);
   forget_idle_timeout(cell);
+  forget_inlets(cell);
   cell.type = &no_behavior();  // if its constructor throws there is nothing to destroy
   (*extras.remake)(cell.behavior);
   cell.type = &type;
+  note_constructed(cell);
 }
 
 /// Its children do not wait to be made again.

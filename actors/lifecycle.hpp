@@ -27,7 +27,7 @@ bool handle_own(MessageNode* node);
 }
 
 /// Whether an exception that it ends with is that of a program's message.
-inline bool is_of_program(const MessageType& type) { return type.run == nullptr || type.withdraw != nullptr; }
+inline bool is_of_program(const MessageType& type) { return type.takes_place || type.withdraw != nullptr; }
 
 /// The engine's. Calls `use` with the actor's cell, which no other actor gets meanwhile; of a thread outside,
 /// too, where it must be short. @returns false if there is no such actor.

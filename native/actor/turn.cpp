@@ -453,7 +453,7 @@ void wait_for_room(std::uint64_t to, Clock::time_point until) {
 /// Counts a message of a thread outside when it is sent, and waits while its mailbox is full and a run can
 /// make room. False: not within `patience`.
 bool count_from_outside(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience) {
-  if (node->type->run != nullptr || node->is_admitted() || node->is_high()) return true;
+  if (!node->type->takes_place || node->is_admitted() || node->is_high()) return true;
   std::optional<Clock::time_point> until;
   for (;;) {
     auto place = engine::Place::not_counted;

@@ -143,6 +143,8 @@ def check_actor_examples(folder: Path, env: dict[str, str]) -> None:
     words = [f"{letter}{i % 7}" for i in range(5000) for letter in "xyzab"]
     counted = "".join(f"{word} {count}\n" for word, count in sorted(Counter(words).items()))
     assert call(folder / "pipeline", env=env, input=" ".join(words)) == counted
+    assert call(folder / "streams", env=env, input="25 10 21 alarm 30 alarm") == (
+        "mean 25.0\nmean 23.0\n4 temperatures, 2 alarms\n")
     requests = [("ann" if i % 3 else "bob", i) for i in range(200)]
     balances: Counter[str] = Counter()
     answers = []

@@ -10,6 +10,7 @@
 
 #include "rubato/actor/actor.hpp"
 #include "rubato/actor/ask.hpp"
+#include "rubato/actor/channel.hpp"
 #include "rubato/actor/supervision.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/engine/actor_extras.hpp"
@@ -87,6 +88,13 @@ class behavior {
     static_assert((std::same_as<Idle, Messages> || ...),
                   "an actor with a time-out for idleness has Idle among its messages");
     engine::set_idle_timeout(running("idle_after()"), period);
+  }
+
+  /// Opens a channel for events of type T. If this actor is made again, the channels that its constructor has
+  /// opened stay: the same constructor opens them anew, in the same order.
+  template <class T>
+  connector<T> open() {
+    return engine::open_channel<T>(running("open()"));
   }
 
   /// Down comes as a message when `who` has stopped, at once if it has already.

@@ -233,6 +233,7 @@ typename B::address spawn_in(Cell* cell, Prepare prepare, Args&&... args) {
     abandon_actor(cell);
     throw;
   }
+  if (cell->extras != nullptr) note_constructed(*cell);
   begin_actor(cell);
   return B::address::of(handle);
 }

@@ -10,6 +10,7 @@
 
 #include "rubato/actor/restarts.hpp"
 #include "rubato/engine/actor_cell.hpp"
+#include "rubato/engine/inlets.hpp"
 #include "rubato/group.hpp"
 
 namespace rubato::inline v0::engine {
@@ -97,6 +98,7 @@ struct Extras {
   bool has_had_timers = false;
   IdleTimeout idle;
   LongestHandler longest;
+  std::unique_ptr<Inlets> inlets;  ///< its channels
   bool may_lag = true;             ///< Spawn::lag
   /// Record of the native engine's lagging, if it lags turns (native/lag/record.hpp).
   std::unique_ptr<void, void (*)(void*)> lag{nullptr, [](void*) {}};

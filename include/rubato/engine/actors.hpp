@@ -84,6 +84,8 @@ void count_allocated();
 unsigned core_limit();
 /// The engine's clock; on the serial engine it is virtual.
 std::uint64_t actor_nanoseconds();
+/// An event has come to a channel that is sealed.
+void note_dead_event(const MessageNode* node);
 /// The extras of the running actor's cell, which the first use makes.
 Extras& extras_of(Cell& cell);
 

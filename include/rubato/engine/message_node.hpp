@@ -38,6 +38,7 @@ struct MessageType {
   bool while_stopping;                   ///< handled also while an actor waits for its children's end
   /// Null unless a timer sends it. Takes the message from its timer. @returns whether it was still to come.
   bool (*withdraw)(MessageNode*);
+  bool takes_place;  ///< a message of the program, which bounds of mailboxes count
 };
 
 inline constexpr std::size_t kNodeWords = 5;
@@ -99,12 +100,14 @@ constexpr auto fail_of() -> void (*)(MessageNode*, AskError) {
     return nullptr;
   }
 }
-/// Handler of the runtime's own messages: those have a member run_in_turn().
+/// Handler of the runtime's own messages: those have a member run_in_turn(), perhaps with their node.
 template <class M>
 constexpr auto run_of() -> bool (*)(MessageNode*) {
-  if constexpr (requires(M& m) {
-                  { m.run_in_turn() } -> std::same_as<bool>;
-                }) {
+  if constexpr (requires(M& m, MessageNode* node) { m.run_in_turn(node); }) {
+    return [](MessageNode* node) { return message_in<M>(node).run_in_turn(node); };
+  } else if constexpr (requires(M& m) {
+                         { m.run_in_turn() } -> std::same_as<bool>;
+                       }) {
     return [](MessageNode* node) { return message_in<M>(node).run_in_turn(); };
   } else if constexpr (requires(M& m) { m.run_in_turn(); }) {
     return [](MessageNode* node) {
@@ -140,12 +143,16 @@ inline constexpr bool is_handled_while_stopping = requires(M& m) {
 };
 
 template <class M>
+inline constexpr bool takes_place_of = run_of<M>() == nullptr || requires { M::takes_place; };
+
+template <class M>
 inline constexpr MessageType message_type{run_of<M>(),
                                           is_destroyed_by_call<M> ? destroy_message<M> : nullptr,
                                           fail_of<M>(),
                                           shown_type<M>(),
                                           is_handled_while_stopping<M>,
-                                          withdraw_of<M>()};
+                                          withdraw_of<M>(),
+                                          takes_place_of<M>};
 
 inline void destroy_payload(MessageNode* node) {
   if (node->type->destroy != nullptr) node->type->destroy(node);
