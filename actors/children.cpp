@@ -138,6 +138,13 @@ void kill_children(Cell& parent) {
     for_each_living(*children, [](std::uint64_t child) { kill(child); });
 }
 
+void tell_siblings(const Cell& parent, std::uint64_t child, MessageNode* (*make)()) {
+  if (const Children* const children = children_of(parent))
+    for_each_living(*children, [child, make](std::uint64_t other) {
+      if (other != child) post(other, make());
+    });
+}
+
 std::size_t child_blocks(const Cell& parent) {
   const Children* const children = children_of(parent);
   std::size_t blocks = children == nullptr ? 0 : 1;

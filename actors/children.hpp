@@ -13,6 +13,8 @@ namespace rubato::inline v0::engine {
 void add_child(Cell& parent, std::uint64_t child);
 /// At the next boundaries between their messages.
 void kill_children(Cell& parent);
+/// In a turn of the parent: a message of the runtime to each living child but this one.
+void tell_siblings(const Cell& parent, std::uint64_t child, MessageNode* (*make)());
 /// When all of them have ended.
 void forget_children(Cell& parent);
 /// How much memory they take, in blocks of 64 bytes with up to 7 children each, 5 the first. For tests.

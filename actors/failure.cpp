@@ -95,6 +95,26 @@ struct RestartLater final : TimerCall {
   std::string who;
 };
 
+/// A child is made again with its sibling. It is put aside like one that has failed, so it throws this.
+struct WithSibling {};
+struct RestartWithSibling {
+  using shown_message = Failure;
+  void run_in_turn() {
+    Cell& cell = *cell_of(current_actor());
+    if (extras_of(cell).remake != nullptr) throw WithSibling();
+    cell.flags |= Cell::kStopping;
+  }
+};
+bool is_with_sibling() {
+  try {
+    throw;
+  } catch (const WithSibling&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 /// A child that waits for the decision, in a turn of its parent.
 struct ChildFailed {
   using shown_message = Failure;
@@ -143,7 +163,10 @@ struct ChildFailed {
     try {
       directive = parent.type->on_failure(parent.behavior,
                                           {actor<>::of(child), behavior, message, error, extras.restarts});
-      if (directive == Directive::restart) directive = restart_or_escalate(cell, extras);
+      const bool is_for_all = directive == Directive::restart_all;
+      if (is_for_all || directive == Directive::restart) directive = restart_or_escalate(cell, extras);
+      if (is_for_all && (directive == Directive::resume || directive == Directive::restart))
+        tell_siblings(parent, child, [] { return make_node<RestartWithSibling>(); });
     } catch (...) {
       stop_child(cell);
       throw;
@@ -199,6 +222,7 @@ MessageNode* on_exception(Cell& cell, const std::type_info& message) {
   if (cell.parent == 0 || (cell.parent & Cell::kUnsupervised) != 0) throw_of_run(who);
   cell.flags |= Cell::kWaiting;
   set_failed(cell, true);
+  if (is_with_sibling()) return make_node<RestartNow>(RestartNow{cell.self, describe(cell)});
   return make_node<ChildFailed>(ChildFailed{cell.self, std::current_exception(), what, who});
 }
 

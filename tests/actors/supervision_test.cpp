@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <set>
@@ -139,6 +140,63 @@ TEST(Supervision, WaitsLongerBeforeEachRestart) {
   ASSERT_EQ(Failing::begun.size(), 5u);
   const std::uint64_t least[] = {1'000'000, 2'000'000, 3'000'000, 3'000'000};
   for (unsigned i = 0; i < 4; ++i) EXPECT_GE(Failing::begun[i + 1] - Failing::begun[i], least[i]) << i;
+}
+
+/// Counts its lives, and tells its first name in each.
+struct Member : behavior<Go, Bad> {
+  static constexpr bool restarts = true;
+  explicit Member(int number) : number_(number) { ++lives[number_]; }
+  void on(Go) { ++handled[number_]; }
+  void on(Bad) { throw std::runtime_error("as asked"); }
+  static inline std::atomic<int> lives[4] = {}, handled[4] = {};
+  int number_;
+};
+/// Cannot be made again.
+struct Once : behavior<Go> {
+  ~Once() { ++ended; }
+  void on(Go) {}
+  static inline std::atomic<int> ended{0};
+};
+struct Team : behavior<Go> {
+  explicit Team(const Restarts& limits) {
+    for (int i = 0; i < 4; ++i) members[i] = spawn<Member>({.restarts = limits}, i);
+    spawn<Once>();
+  }
+  void on(Go) {}
+  Directive on_failure(const Failure&) { return Directive::restart_all; }
+  static inline actor<Go, Bad> members[4];
+};
+
+TEST(Supervision, MakesAllChildrenAgainWithTheOneThatFailed) {
+  for (const Restarts& limits : {Restarts{}, Restarts{.delay = milliseconds(1)}}) {
+    for (int i = 0; i < 4; ++i) Member::lives[i] = Member::handled[i] = 0;
+    Once::ended = 0;
+    const auto team = spawn<Team>(limits);
+    for (const auto& member : Team::members) member.send(Go{});
+    Team::members[2].send(Bad{});
+    EXPECT_EQ(error_of_run(), "");
+    for (const auto& member : Team::members) member.send(Go{});
+    EXPECT_EQ(error_of_run(), "");
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(Member::lives[i], 2) << i;
+      EXPECT_EQ(Member::handled[i], 2) << i;
+    }
+    EXPECT_EQ(Once::ended, 1) << "a child that cannot be made again stops";
+    team.stop();
+    run();
+  }
+}
+
+TEST(Supervision, MakesNoSiblingAgainWhereTheLimitIsReached) {
+  for (int i = 0; i < 4; ++i) Member::lives[i] = 0;
+  const auto team = spawn<Team>(Restarts{.most = 1});
+  Team::members[0].send(Bad{});
+  EXPECT_EQ(error_of_run(), "");
+  Team::members[0].send(Bad{});
+  EXPECT_THAT(error_of_run(), HasSubstr("as asked"));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Member::lives[i], 2) << i;
+  team.stop();
+  run();
 }
 
 TEST(Supervision, EndsAChildThatWaitsToBeMadeAgainWithItsParent) {

@@ -33,6 +33,8 @@ enum class Directive : std::uint8_t {
   restart,   ///< the child is made anew from the arguments kept at spawn: `static constexpr bool restarts =
              ///< true`
   stop,      ///< the child stops
+  restart_all,  ///< as restart; and each other child of this parent is made anew after the messages that it
+                ///< has got, or stops if it cannot be
 };
 /// An exception that has left a handler.
 struct Failure {
