@@ -9,6 +9,7 @@
 #include "actors/children.hpp"
 #include "actors/timers.hpp"
 #include "base/function_names.hpp"
+#include "rubato/actor/probe.hpp"
 #include "rubato/actor/spawn.hpp"
 
 namespace rubato::inline v0::engine {
@@ -22,6 +23,7 @@ bool handle_own(MessageNode* node) {
 }
 
 void throw_misuse(const char* sentence) { misuse(sentence); }
+std::string name_of_type(const std::type_info& type) { return function_name(nullptr, type); }
 
 Extras& extras_of(Cell& cell) {
   if (cell.extras == nullptr) cell.extras = new Extras;

@@ -91,6 +91,10 @@ class TimerTable {
 
   /// The next that is to be due; null: none.
   Timer* next() { return queue_.empty() ? nullptr : all_.find(queue_.begin()->second)->second.get(); }
+  /// No timer keeps run() open any more.
+  void release_holds() {
+    for (auto& [number, timer] : all_) timer->hold = {};
+  }
   /// The next one's Due is on its way.
   void note_sent() { queue_.erase(queue_.begin()); }
   /// Its Due could not be sent: it is due later.
@@ -140,6 +144,14 @@ class TimerTable {
   std::set<std::pair<Time, std::uint64_t>> queue_;  // of those whose Due is not on its way
   std::uint64_t last_number_ = 0;
 };
+
+inline const char* stopped_in_a_run() {
+  return "a manual_clock is made or ends in a task, or while a run goes on: do it outside tasks, between two "
+         "runs";
+}
+inline const char* stopped_twice() {
+  return "there is a manual_clock already: one at a time stops the time of actors";
+}
 
 /// An actor ends (`all`), or is made again: its timers are cancelled.
 void cancel_timers_of(Cell& cell, bool all);

@@ -1,6 +1,7 @@
 // Actors on the serial engine (A19): the reference. A message is a task of its own, and the seed chooses
 // among the heads of all queues, one for each sender, receiver and priority: every order that A8 allows can
-// happen. Time is virtual: it goes on to the next timer when nothing else is left.
+// happen. Time is virtual: it goes on to the next timer when nothing else is left. A program that never has
+// nothing left, such as an actor that sends to itself until a timer stops it, takes a step of time a message.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <deque>
@@ -18,6 +19,7 @@
 #include "actors/lifecycle.hpp"
 #include "actors/living.hpp"
 #include "actors/timers.hpp"
+#include "rubato/actor/manual_clock.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/task.hpp"
 #include "serial/engine.hpp"
@@ -35,7 +37,8 @@ class Actors {
  public:
   Actors() {
     const auto when_idle = [] {
-      if (actors().fire_timer()) return true;
+      actors().since_idle_ = 0;
+      if (!actors().is_stopped && actors().fire_timer()) return true;
       say_what_is_left([](const std::function<void(const Cell&)>& use) {
         actors().for_each([&use](const Cell& cell, std::uint64_t) { use(cell); });
       });
@@ -197,6 +200,7 @@ class Actors {
   Table timers;
   std::uint64_t current = 0;  // the running actor
   std::uint64_t now = 0;      // nanoseconds
+  bool is_stopped = false;    // time, by a manual_clock
   ActorCounters counters;
 
  private:
@@ -235,7 +239,17 @@ class Actors {
       free_node(node);
     }
     free_if_over(cell);
+    pass_time();
     order_with_others();
+  }
+
+  /// A message is handled. Programs that have nothing left now and then, which are nearly all, see time jump
+  /// from timer to timer, whatever they handle in between.
+  void pass_time() {
+    constexpr std::uint64_t kBusy = 10'000, kStep = 1000;  // messages, nanoseconds
+    if (is_stopped || timers.next() == nullptr || ++since_idle_ <= kBusy) return;
+    now += kStep;
+    while (timers.next() != nullptr && timers.next()->at <= now) fire_timer();
   }
 
   void handle_one(Cell& cell, MessageNode* node) {
@@ -269,6 +283,7 @@ class Actors {
   std::map<Key, std::deque<MessageNode*>> queues_;  // none is empty
   std::map<Cell*, std::vector<Key>> waiting_;  // for a decision about their receiver, or its being let go
   std::set<std::uint64_t> muted_;
+  std::uint64_t since_idle_ = 0;  // messages, while a timer is pending
 };
 
 Actors& actors() { return Actors::actors(); }
@@ -308,6 +323,17 @@ bool begin_wait(WaitsForRun&) { return false; }
 void end_wait(WaitsForRun&) {}
 unsigned core_limit() { return 1; }
 std::uint64_t actor_nanoseconds() { return actors().now; }
+void stop_clock(bool is_stopped) {
+  if (actors().current != 0 || is_in_task() || is_running()) throw_misuse(stopped_in_a_run());
+  if (is_stopped && actors().is_stopped) throw_misuse(stopped_twice());
+  actors().is_stopped = is_stopped;
+}
+bool fire_until(std::uint64_t time) {
+  const auto* const next = actors().timers.next();
+  if (next != nullptr && next->at <= time) return actors().fire_timer();
+  actors().now = std::max(actors().now, time);
+  return false;
+}
 void join_group(TaskGroup& group) { ++GroupState::pending(group); }
 /// By a task that is the last member, whose end the engine sees to.
 void leave_group(TaskGroup& group) {

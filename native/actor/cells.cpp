@@ -1,6 +1,5 @@
 // Cells: from a thread to an actor, and what else of an actor the engine keeps.
 // SPDX-License-Identifier: MIT
-#include <chrono>
 #include <new>
 
 #include "actors/lifecycle.hpp"
@@ -84,10 +83,6 @@ bool begin_wait(WaitsForRun& waiting) {
 }
 void end_wait(WaitsForRun& waiting) { the_shared().waiting_threads.end(waiting); }
 unsigned core_limit() { return the_shared().workers(); }
-std::uint64_t actor_nanoseconds() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
 
 void join_group(TaskGroup& group) { native::Groups::add_member(group); }
 /// By a task that is the last member, whose end the engine sees to.

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "actors/timers.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -14,6 +16,8 @@
 
 #include "native/fault.hpp"
 #include "native/memory/cells.hpp"
+#include "native/worker/shared.hpp"
+#include "rubato/actor/manual_clock.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::inline v0::engine {
@@ -21,6 +25,9 @@ namespace {
 
 using native::Fault;
 using native::has_fault;
+
+/// When the clock stood still, by a manual_clock; 0: it goes on.
+std::atomic<Time> stopped_at{0};
 
 class Timers {
   using Table = TimerTable<std::optional<native::Hold>>;
@@ -37,7 +44,7 @@ class Timers {
     timer->period = period;
     timer->owner = owner;
     timer->action = std::move(action);
-    timer->hold.emplace(native::hold());
+    if (stopped_at.load(std::memory_order_relaxed) == 0) timer->hold.emplace(native::hold());
     const std::lock_guard lock(mutex_);
     if (!is_started_) {
       std::thread([this] { wait_for_all(); }).detach();
@@ -63,6 +70,23 @@ class Timers {
     return std::move(taken.message);
   }
 
+  void stop_clock(bool is_stopped) {
+    const std::lock_guard lock(mutex_);
+    if (is_stopped && stopped_at.load(std::memory_order_relaxed) != 0) throw_misuse(stopped_twice());
+    const Time now = actor_nanoseconds();
+    stopped_at.store(is_stopped ? now : 0, std::memory_order_relaxed);
+    if (is_stopped) table_.release_holds();
+    changed_.notify_one();
+  }
+  bool fire_until(Time time) {
+    std::unique_lock lock(mutex_);
+    const Table::Timer* const next = table_.next();
+    const bool is_due = next != nullptr && next->at <= time;
+    stopped_at.store(std::max(actor_nanoseconds(), is_due ? next->at : time), std::memory_order_relaxed);
+    if (is_due) fire(*next, lock);
+    return is_due;
+  }
+
  private:
   static constexpr std::chrono::milliseconds kWithoutMemory{1};
 
@@ -74,20 +98,22 @@ class Timers {
     std::unique_lock lock(mutex_);
     for (;;) {
       Table::Timer* const next = table_.next();
-      if (next == nullptr) {
+      if (next == nullptr || stopped_at.load(std::memory_order_relaxed) != 0) {
         changed_.wait(lock);
       } else if (actor_nanoseconds() < next->at) {
         const std::chrono::nanoseconds at(static_cast<std::int64_t>(next->at));
         changed_.wait_until(lock, std::chrono::steady_clock::time_point(at));
-      } else if (next->action.call != nullptr) {
-        const Table::Owned due = table_.remove(next->number);
-        lock.unlock();
-        due->action.call->call();
       } else {
-        send(*next, lock);
+        fire(*next, lock);
       }
       if (!lock.owns_lock()) lock.lock();
     }
+  }
+  void fire(const Table::Timer& next, std::unique_lock<std::mutex>& lock) {
+    if (next.action.call == nullptr) return send(next, lock);
+    const Table::Owned due = table_.remove(next.number);
+    lock.unlock();
+    due->action.call->call();
   }
 
   /// Its actor may end or cancel it meanwhile, which closes the timer's own hold.
@@ -119,6 +145,16 @@ Timers& timers() {
 
 }  // namespace
 
+std::uint64_t actor_nanoseconds() {
+  if (const Time stopped = stopped_at.load(std::memory_order_relaxed); stopped != 0) return stopped;
+  return static_cast<Time>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+void stop_clock(bool is_stopped) {
+  if (is_in_task() || native::the_shared().is_running()) throw_misuse(stopped_in_a_run());
+  timers().stop_clock(is_stopped);
+}
+bool fire_until(std::uint64_t time) { return timers().fire_until(time); }
 std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action) {
   return timers().start(at, period, owner, std::move(action));
 }

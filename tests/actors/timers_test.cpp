@@ -368,6 +368,25 @@ TEST(Timers, GoOnAfterAFailedRun) {
   EXPECT_EQ(ticks, 5);
 }
 
+TEST(Timers, StopAnActorThatSendsToItselfUntilThen) {
+  struct Spinning : behavior<Go, Tick> {
+    Spinning() {
+      after(milliseconds(2), Tick{1});
+      after(milliseconds(1), Tick{0});
+      self().send(Go{});
+    }
+    void on(Go) { self().send(Go{}); }
+    void on(Tick tick) {
+      EXPECT_EQ(tick.life, ticks_++) << "due in order";
+      if (ticks_ == 2) stop();
+    }
+    int ticks_ = 0;
+  };
+  spawn<Spinning>();
+  run();
+  EXPECT_EQ(error_of_run(), "");
+}
+
 TEST(Timers, OfADestructorAreDeadLetters) {
   struct Leaving : behavior<Tick> {
     ~Leaving() {
