@@ -14,8 +14,10 @@
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
 #include "actors/living.hpp"
+#include "actors/timers.hpp"
 #include "base/function_names.hpp"
 #include "rubato/actor/dead_letters.hpp"
+#include "rubato/task.hpp"
 
 namespace rubato::inline v0 {
 namespace {
@@ -92,12 +94,10 @@ struct OfBehavior {
   std::uint64_t actors = 0, waiting = 0, stashed = 0, muted = 0;
 };
 
-}  // namespace
-
-std::vector<LivingActor> living_actors() {
-  std::vector<LivingActor> all;
+/// False: not before that time.
+bool list_until(std::uint64_t time, std::vector<LivingActor>& all) {
   std::unordered_map<std::uint64_t, std::uint64_t> muted_by;
-  engine::for_each_actor([&](const Cell& cell, std::uint64_t waiting) {
+  const bool is_listed = engine::for_each_actor_until(time, [&](const Cell& cell, std::uint64_t waiting) {
     all.push_back(look_at(cell, waiting));
     if ((cell.flags & Cell::kBounded) == 0) return;
     for (const std::uint64_t sender : engine::bounded_of(const_cast<Cell&>(cell))->listed())
@@ -109,7 +109,48 @@ std::vector<LivingActor> living_actors() {
   std::sort(all.begin(), all.end(), [](const LivingActor& a, const LivingActor& b) {
     return a.waiting != b.waiting ? a.waiting > b.waiting : a.who.id() < b.who.id();
   });
+  return is_listed;
+}
+
+}  // namespace
+
+std::vector<LivingActor> living_actors() {
+  std::vector<LivingActor> all;
+  list_until(engine::kNever, all);
   return all;
+}
+
+namespace {
+
+void drop_ended(std::vector<LivingActor>& actors) {
+  std::erase_if(actors, [](const LivingActor& a) { return !engine::is_alive(a.who.id()); });
+}
+/// A parent tells its children.
+void stop_those_without_parent(const std::vector<LivingActor>& actors) {
+  for (const LivingActor& a : actors)
+    if (!a.parent) a.who.stop();
+}
+
+}  // namespace
+
+std::vector<LivingActor> shutdown(Duration deadline) {
+  if (engine::is_in_task()) engine::throw_misuse(errors::shutdown_in_a_task());
+  const std::uint64_t until = engine::time_after(engine::actor_nanoseconds(), deadline);
+  std::vector<LivingActor> left;
+  const bool was_in_run = engine::wait_in_run([&] {
+    drop_ended(left);
+    const bool is_late = engine::actor_nanoseconds() >= until;
+    if (!left.empty()) return is_late;
+    // Again and again: actors that live may have spawned others meanwhile.
+    if (!list_until(until, left)) engine::throw_misuse(errors::shutdown_beside_a_task());
+    stop_those_without_parent(left);
+    return left.empty();
+  });
+  drop_ended(left);
+  if (was_in_run) return left;
+  stop_those_without_parent(living_actors());
+  run();
+  return living_actors();
 }
 
 std::string living_actors_text(unsigned most) {

@@ -11,6 +11,14 @@
 
 namespace rubato::inline v0 {
 namespace errors {
+inline const char* shutdown_in_a_task() {
+  return "shutdown() is called in a task, or in what a run calls, which it would wait for: call it on a "
+         "thread outside, or after run()";
+}
+inline const char* shutdown_beside_a_task() {
+  return "shutdown() could not list the living actors within its deadline: a task goes on, and no list is "
+         "made before it ends";
+}
 inline const char* listed_in_a_task() {
   return "living actors are listed in a task, or in what a run or drop_pending() calls, which would wait for "
          "itself: do it on a thread outside, or after run()";
@@ -20,9 +28,13 @@ inline const char* listed_in_a_task() {
 namespace engine {
 
 /// The engine's. Calls `use(cell, waiting)` for each actor that lives while no task runs and no actor
-/// changes; `waiting`: messages of the program in its mailbox. Errors: TaskError in a task.
-void for_each_actor(const std::function<void(const Cell&, std::uint64_t waiting)>& use);
-
+/// changes; `waiting`: messages of the program in its mailbox. False: not before that time of
+/// actor_nanoseconds(), since a task goes on. Errors: TaskError in a task.
+bool for_each_actor_until(std::uint64_t time,
+                          const std::function<void(const Cell&, std::uint64_t waiting)>& use);
+/// The engine's. Whether another thread runs tasks. Then the caller's hold keeps that run open while `wait()`
+/// is called again and again until it returns true.
+bool wait_in_run(const std::function<bool()>& wait);
 /// The engine's. From now on `answer()` is called soon after each signal, by a thread that may wait.
 /// Errors: TaskError.
 void answer_signal(int signal, void (*answer)());

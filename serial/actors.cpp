@@ -349,10 +349,12 @@ std::shared_ptr<TimedMessage> take_due(std::uint64_t number) {
 bool cancel_one_of(Extras& extras, bool all) {
   return actors().timers.remove_one(extras.timers, all) != nullptr;
 }
-void for_each_actor(const std::function<void(const Cell&, std::uint64_t)>& use) {
+bool for_each_actor_until(std::uint64_t, const std::function<void(const Cell&, std::uint64_t)>& use) {
   if (actors().current != 0 || running_number() != 0) throw_misuse(errors::listed_in_a_task());
   actors().for_each(use);
+  return true;
 }
+bool wait_in_run(const std::function<bool()>&) { return false; }
 void answer_signal(int, void (*)()) {
   throw_misuse("list_actors_on() is of the native engine: the serial one has no thread that could list them");
 }

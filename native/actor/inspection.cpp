@@ -57,13 +57,16 @@ struct Request {
   }
 };
 
-/// False: the run has ended before. One that fails drops the task, and another may have begun since.
-bool work_alone(const std::function<void()>& work) {
+enum class Worked : std::uint8_t { yes, run_has_ended, too_late };
+
+/// Has `work` done by a task that runs alone. A run that fails drops the task, and another may have begun
+/// since.
+Worked work_alone(const std::function<void()>& work, std::uint64_t until) {
   constexpr std::chrono::milliseconds kBetweenLooks{1};
   const Hold hold = native::hold();  // the run does not end meanwhile, unless it fails
   Shared& shared = the_shared();
   const std::uint64_t run = shared.current_run.load();
-  if (!shared.is_running()) return false;
+  if (!shared.is_running()) return Worked::run_has_ended;
   const auto request = std::make_shared<Request>();
   request->work = &work;
   create<spec>([request] { request->run(); }, {});
@@ -71,15 +74,17 @@ bool work_alone(const std::function<void()>& work) {
   while (request->work != nullptr) {
     request->changed.wait_for(lock, kBetweenLooks);
     const bool goes_on = shared.is_running() && shared.current_run.load() == run;
-    if (request->work == nullptr || goes_on) continue;
+    const bool is_late = engine::actor_nanoseconds() >= until;
+    if (request->work == nullptr || (goes_on && !is_late)) continue;
     request->work = nullptr;
-    return false;
+    return goes_on ? Worked::too_late : Worked::run_has_ended;
   }
   if (request->error != nullptr) std::rethrow_exception(request->error);
-  return true;
+  return Worked::yes;
 }
 
-void while_nothing_runs(const std::function<void()>& work) {
+/// False: not before that time of actor_nanoseconds().
+bool while_nothing_runs(const std::function<void()>& work, std::uint64_t until) {
   Shared& shared = the_shared();
   shared.refuse_copy("living_actors()");
   if (engine::is_in_task() || shared.is_run_by_caller()) engine::throw_misuse(errors::listed_in_a_task());
@@ -93,9 +98,14 @@ void while_nothing_runs(const std::function<void()>& work) {
         Shared& shared;
         ~GivenBack() { shared.turn.give_back(); }
       } const given_back{shared};
-      return closed();
+      closed();
+      return true;
     }
-    if (shared.is_running() && work_alone(closed)) return;
+    if (shared.is_running()) {
+      const Worked worked = work_alone(closed, until);
+      if (worked != Worked::run_has_ended) return worked == Worked::yes;
+    }
+    if (engine::actor_nanoseconds() >= until) return false;
     std::this_thread::yield();
   }
 }
@@ -132,12 +142,23 @@ extern "C" void note_signal(int) {
 
 namespace rubato::inline v0::engine {
 
-void for_each_actor(const std::function<void(const Cell&, std::uint64_t)>& use) {
-  native::while_nothing_runs([&use] {
+bool for_each_actor_until(std::uint64_t time, const std::function<void(const Cell&, std::uint64_t)>& use) {
+  const auto use_all = [&use] {
     native::the_shared().cells.for_each([&use](native::Mailbox& mailbox) {
       if (native::is_living(mailbox)) use(mailbox, native::waiting_in(mailbox));
     });
-  });
+  };
+  return native::while_nothing_runs(use_all, time);
+}
+
+bool wait_in_run(const std::function<bool()>& wait) {
+  constexpr std::chrono::milliseconds kBetweenLooks{1};
+  const native::Shared& shared = native::the_shared();
+  if (shared.is_run_by_caller()) throw_misuse(errors::shutdown_in_a_task());
+  const native::Hold hold = native::hold();
+  if (!shared.is_running()) return false;
+  while (shared.is_running() && !wait()) std::this_thread::sleep_for(kBetweenLooks);
+  return true;
 }
 
 void answer_signal(int signal, void (*answer)()) {
