@@ -142,8 +142,14 @@ inline constexpr bool is_handled_while_stopping = requires(M& m) {
   M::while_stopping;
 };
 
+// Not by run_of<M>() == nullptr: under -fsanitize=undefined GCC takes no comparison of a function with null
+// for constant.
 template <class M>
-inline constexpr bool takes_place_of = run_of<M>() == nullptr || requires { M::takes_place; };
+inline constexpr bool runs_in_turn =
+    requires(M& m) { m.run_in_turn(); } || requires(M& m, MessageNode* node) { m.run_in_turn(node); };
+
+template <class M>
+inline constexpr bool takes_place_of = !runs_in_turn<M> || requires { M::takes_place; };
 
 template <class M>
 inline constexpr MessageType message_type{run_of<M>(),
