@@ -2,58 +2,17 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
-#include <string_view>
 
 #include "native/fault.hpp"
 
 namespace rubato::inline v0::native {
 namespace {
 
-/// In the order of Fault.
-constexpr std::string_view kNames[] = {
-    "none",
-    "even_while_writing",
-    "unvalidated_reads",
-    "open_latch",
-    "readers_pass_writer",
-    "children_of_losers",
-    "pool_claimed_twice",
-    "pool_let_go_early",
-    "freed_at_once",
-    "no_birth_epochs",
-    "no_local_epochs",
-    "no_recheck",
-    "wakes_without_epoch",
-    "ends_when_idle",
-    "silent_arrival",
-    "inbox_forgotten",
-    "inbox_loses_last",
-    "early_timestamp",
-    "company_for_spec",
-    "group_ignored",
-    "group_not_released",
-    "actor_two_turns",
-    "actor_half_linked",
-    "actor_last_freed",
-    "actor_any_generation",
-    "actor_cell_at_once",
-    "actor_reached_unseen",
-    "actor_without_budget",
-    "actor_muted_for_ever",
-    "actor_stop_ignored",
-    "actor_timer_unnoticed",
-};
-static_assert(std::size(kNames) == static_cast<std::size_t>(Fault::actor_timer_unnoticed) + 1);
-
 Fault from_environment() {
   const char* const given = std::getenv("RUBATO_FAULT");
-  const std::string_view name = given != nullptr ? given : "none";
-  for (std::size_t i = 0; i < std::size(kNames); ++i) {
-    if (kNames[i] == name) return static_cast<Fault>(i);
-  }
+  if (Fault fault{}; find_fault(kFaultNames, given != nullptr ? given : "none", fault)) return fault;
   std::fprintf(stderr, "RUBATO_FAULT is none of:");
-  for (const std::string_view one : kNames) std::fprintf(stderr, " %s", one.data());
+  for (const char* const name : kFaultNames) std::fprintf(stderr, " %s", name);
   std::fprintf(stderr, "\n");
   std::exit(2);
 }
