@@ -11,6 +11,7 @@ struct Choice {
   enum { none, guest, spill, refill, handler, resumed } kind = none;
   Task* task = nullptr;                     ///< a guest, a refill, or a handler whose record is to be read
   RunMode mode = RunMode::non_speculative;  ///< of a guest task
+  bool operator==(const Choice&) const = default;
 };
 
 /// Tasks that may run, among the idle guest tasks whose locales are free.

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/check.hpp"
 #include "chip/task/abort_handlers.hpp"
 #include "chip/task/admission.hpp"
 #include "chip/task/dispatch_choice.hpp"
@@ -51,8 +52,10 @@ class RoomFinder {
   // Quick predicates: nearly always enough.
   /// All tasks here have timestamps, and nothing waits for anything but a core or a locale: mostly so.
   bool is_plain() const {
-    return !has_unmet_requests() && !suspensions_.any() &&
-           state_.queue.idle(Lane::timestamped) == state_.queue.guests();
+    const bool is = !has_unmet_requests() && !suspensions_.any() &&
+                    state_.queue.idle(Lane::timestamped) == state_.queue.guests();
+    RUBATO_DCHECK(!is || has_timestamped_only(), "a plain tile has tasks of another lane");
+    return is;
   }
   /// For a plain tile; `has_free`: it has a task with a free locale. @returns false if find() would find
   /// nothing.
@@ -68,12 +71,9 @@ class RoomFinder {
   }
   /// True if find() would find nothing.
   bool is_unobstructed(const Candidates& candidates) const {
-    if (has_unmet_requests() || state_.queue.waited_slots() != 0 || suspensions_.has_resumable())
-      return false;
-    const Task* const first = candidates.first.task;
-    if (first == nullptr) return candidates.earliest == nullptr;
-    return has_core() || (first->descriptor.has_timestamp && first->order > state_.gvt().timestamp &&
-                          !state_.precedes_all_running(first->order));
+    const bool is = looks_unobstructed(candidates);
+    RUBATO_DCHECK(!is || find(candidates).attempt == nullptr, "an obstacle is overlooked");
+    return is;
   }
 
   /// Without an attempt: none must go.
@@ -105,6 +105,19 @@ class RoomFinder {
     VirtualTime attempt{};      ///< with which
     std::uint32_t asks = 0;     ///< of cores, before
   };
+  /// The queue's part of is_plain(), found lane by lane.
+  bool has_timestamped_only() const {
+    return state_.queue.idle(Lane::timestamped_nonspec) == 0 && !state_.has_idle_untimed() &&
+           state_.queue.earliest_aside() == nullptr;
+  }
+  bool looks_unobstructed(const Candidates& candidates) const {
+    if (has_unmet_requests() || state_.queue.waited_slots() != 0 || suspensions_.has_resumable())
+      return false;
+    const Task* const first = candidates.first.task;
+    if (first == nullptr) return candidates.earliest == nullptr;
+    return has_core() || (first->descriptor.has_timestamp && first->order > state_.gvt().timestamp &&
+                          !state_.precedes_all_running(first->order));
+  }
   void start_patience(ScarceResource resource, const Candidates& candidates, Cycle now);
   Patience& patience(ScarceResource resource) { return patience_[static_cast<std::size_t>(resource)]; }
   Obstacle perhaps_endless(ScarceResource resource, const Candidates& candidates) const;

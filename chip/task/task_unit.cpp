@@ -184,12 +184,16 @@ void TaskUnit::evaluate(Cycle now) {
   const bool speculates = context_.speculation != nullptr;
   state_.note_held_back(now);
   if (speculates && is_settled()) {
+    // The core that asks soon finds room for spilled tasks without a timestamp.
+    RUBATO_DCHECK(spiller_.untimed_refill() != nullptr || room_.find({}).attempt == nullptr,
+                  "an obstacle is overlooked");
     choice_.skip();
     return;
   }
   if (speculates && room_.is_plain() &&
       (state_.states.in(CoreState::idle) == 0 || state_.states.in(CoreState::waking) != 0) &&
       !room_.may_have_obstacle(state_.queue.earliest_free(Lane::timestamped) != nullptr)) {
+    RUBATO_DCHECK(room_.find(choice_.plain_candidates()).attempt == nullptr, "an obstacle is overlooked");
     choice_.skip_plain();
     return;
   }

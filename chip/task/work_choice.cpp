@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace rubato::chip {
 
 namespace {
@@ -66,14 +68,28 @@ Candidates WorkChoice::candidates() {
   return result;
 }
 
+Candidates WorkChoice::plain_candidates() const {
+  Candidates result;
+  result.view = view();
+  Task* const task = state_.queue.earliest_free(Lane::timestamped);
+  if (task == nullptr) return result;
+  const RunMode mode = state_.context.rule->may_run(*task, result.view);
+  if (mode == RunMode::none) return result;
+  result.earliest = task;
+  result.first = {Choice::guest, task, mode};
+  return result;
+}
+
 Choice WorkChoice::choose(std::uint32_t slot) {
   // Mostly there is a task that may run and nothing else to choose from.
   if (state_.context.speculation != nullptr && room_.is_plain() && spiller_.is_below_threshold() &&
       suspensions_.may_run_guest(slot))
     if (Task* const first = state_.queue.earliest_free(Lane::timestamped); first != nullptr)
       if (const RunMode mode = state_.context.rule->may_run(*first, view()); mode != RunMode::none) {
+        const Choice quick{Choice::guest, first, mode};
+        RUBATO_DCHECK(choose(candidates().first, true) == quick, "a core gets another task than it should");
         is_holding_ = is_spec_waiting_ = false;
-        return {Choice::guest, first, mode};
+        return quick;
       }
   return choose(candidates().first, suspensions_.may_run_guest(slot));
 }

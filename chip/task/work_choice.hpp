@@ -46,6 +46,8 @@ class WorkChoice {
   }
   /// Sets throttled tasks and blocked children aside.
   Candidates candidates();
+  /// On a plain tile: the candidates before any task is throttled. For checks; it changes nothing.
+  Candidates plain_candidates() const;
   /// For the core of `slot`.
   Choice choose(std::uint32_t slot);
   /// As choose(), with the first candidate. @param guest_may_run the core has a worker for it.
