@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "native/clock.hpp"
 
+#include "base/perturbation.hpp"
 #include "native/policy.hpp"
-#include "native/pool/perturbation.hpp"
 
 namespace rubato::inline v0::native {
 

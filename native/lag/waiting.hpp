@@ -8,8 +8,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/perturbation.hpp"
 #include "native/lag/lagging.hpp"
-#include "native/pool/perturbation.hpp"
 
 namespace rubato::inline v0::native::lag {
 

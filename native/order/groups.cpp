@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/perturbation.hpp"
 #include "native/failure.hpp"
-#include "native/pool/perturbation.hpp"
 #include "native/sync/spin.hpp"
 
 namespace rubato::inline v0::native {

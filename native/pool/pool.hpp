@@ -17,8 +17,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/perturbation.hpp"
 #include "native/fault.hpp"
-#include "native/pool/perturbation.hpp"
 
 namespace rubato::inline v0::native {
 

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/perturbation.hpp"
 #include "native/policy.hpp"
-#include "native/pool/perturbation.hpp"
 #include "native/pool/task_list.hpp"
 #include "native/worker/ring.hpp"
 

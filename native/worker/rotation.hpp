@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/perturbation.hpp"
 #include "native/policy.hpp"
-#include "native/pool/perturbation.hpp"
 #include "native/pool/ready_set.hpp"
 #include "native/worker/ring.hpp"
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/perturbation.hpp"
 #include "native/clock.hpp"
 #include "native/policy.hpp"
-#include "native/pool/perturbation.hpp"
 #include "native/worker/known_functions.hpp"
 
 namespace rubato::inline v0::native {

@@ -11,7 +11,7 @@
 #include "tests/differential/seeds.hpp"
 
 #if defined(RUBATO_PERTURBED)
-#include "native/pool/perturbation.hpp"
+#include "base/perturbation.hpp"
 #endif
 
 namespace actor_programs {
@@ -19,7 +19,7 @@ namespace {
 
 void prepare([[maybe_unused]] std::uint64_t seed) {
 #if defined(RUBATO_PERTURBED)
-  native::perturb_by(seed);
+  perturb_by(seed);
 #endif
 }
 

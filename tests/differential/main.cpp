@@ -12,7 +12,7 @@
 #include "tests/differential/state.hpp"
 
 #if defined(RUBATO_PERTURBED)
-#include "native/pool/perturbation.hpp"
+#include "base/perturbation.hpp"
 #endif
 
 namespace differential {
@@ -55,7 +55,7 @@ void prepare(std::uint64_t seed) {
   static const native::Options at_start = native::options();
   static std::uint64_t configured = ~std::uint64_t{0};
   if (std::exchange(configured, seed / kSameOptions) != seed / kSameOptions) configure_by(seed, at_start);
-  native::perturb_by(seed);
+  perturb_by(seed);
 }
 #else
 void prepare(std::uint64_t /*seed*/) {}

@@ -1,16 +1,16 @@
-// Definitions for native/pool/perturbation.hpp. Places are told apart by the address that perturb() returns
+// Definitions for base/perturbation.hpp. Places are told apart by the address that perturb() returns
 // to. Each program picks, by its seed, few places where few or many calls hold the thread up, some of them
 // for one half of the threads only: a delay everywhere would leave the threads in step.
 // SPDX-License-Identifier: MIT
-#include "native/pool/perturbation.hpp"
+#include "base/perturbation.hpp"
 
 #include <sched.h>
 #include <time.h>
 
+#include "base/atomics.hpp"
 #include "base/rng.hpp"
-#include "native/pool/atomics.hpp"
 
-namespace rubato::inline v0::native {
+namespace rubato {
 namespace {
 
 std::atomic<std::uint64_t> program{0};
@@ -36,7 +36,7 @@ void hold_up(std::uint64_t random, bool is_heavy) {
     sched_yield();
   } else {
     const std::uint64_t turns = (random >> 8) % (std::uint64_t{1} << (random >> 40) % 10);
-    for (std::uint64_t i = 0; i < turns; ++i) StdAtomics::pause();
+    for (std::uint64_t i = 0; i < turns; ++i) HeaderAtomics::pause();
   }
 }
 
@@ -66,4 +66,4 @@ void perturb_by(std::uint64_t seed) { program.store(seed, std::memory_order_rela
   if (random % (is_heavy ? 4 : 32) == 0) hold_up(random >> 5, is_heavy);
 }
 
-}  // namespace rubato::inline v0::native
+}  // namespace rubato

@@ -4,13 +4,13 @@
 
 #include <map>
 
-#include "tests/native/sync/explorer.hpp"
+#include "tests/base/explorer.hpp"
 #include "tm/fault.hpp"
 
 namespace rubato::tm {
 
-using native::test::ExploredAtomics;
-using native::test::Explorer;
+using test::ExploredAtomics;
+using test::Explorer;
 
 /// The policy of the explorer, with futexes: a sleeping thread can go on after a wake() of the word.
 struct Explored : ExploredAtomics {

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "native/pool/atomics.hpp"
+#include "base/atomics.hpp"
 
 namespace rubato::tm {
 
-struct Atomics : native::HeaderAtomics {
+struct Atomics : HeaderAtomics {
   /// How often a waiter looks at a word before it yields: about a microsecond (T35).
   static constexpr int kSpins = 20;
   /// The same if the other thread is known to run: the length of a transaction and a page fault.

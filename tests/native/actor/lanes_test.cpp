@@ -9,16 +9,16 @@
 
 #include "native/actor/lanes.hpp"
 #include "native/pool/pool.hpp"
-#include "tests/native/pool/interleavings.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using namespace rubato::native;
-using rubato::native::test::InterleavedAtomics;
-using rubato::native::test::Interleavings;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 
 struct Message {
-  InterleavedAtomics::atomic<Message*> next{nullptr};
+  ExploredAtomics::atomic<Message*> next{nullptr};
   bool is_urgent = false;
   int sender = 0;
   int number = 0;
@@ -33,18 +33,18 @@ struct Model {
   static constexpr int kMost = 3;
 
   explicit Model(const std::vector<std::string>& letters) : senders(letters) {
-    Interleavings::add_plain(mailbox);
-    Interleavings::add_plain(lanes);
-    Interleavings::add_plain(inside);
-    Interleavings::add_plain(last);
+    Explorer::add_plain(mailbox);
+    Explorer::add_plain(lanes);
+    Explorer::add_plain(inside);
+    Explorer::add_plain(last);
     // A failed state is never taken for a state that was seen before.
-    Interleavings::add_variable(&failure, [this] { return failure.empty() ? 0u : 1u; });
+    Explorer::add_variable(&failure, [this] { return failure.empty() ? 0u : 1u; });
     for (std::size_t s = 0; s < senders.size(); ++s) {
       for (std::size_t i = 0; i < senders[s].size(); ++i) {
         messages[s][i].is_urgent = senders[s][i] == 'H';
         messages[s][i].sender = static_cast<int>(s);
         messages[s][i].number = static_cast<int>(i) + 1;
-        Interleavings::add_plain(messages[s][i].handled);
+        Explorer::add_plain(messages[s][i].handled);
       }
     }
   }
@@ -53,19 +53,19 @@ struct Model {
     for (std::size_t i = 0; i < senders[sender].size(); ++i) {
       Message& message = messages[sender][i];
       const std::uint64_t place = 8 * sender + i;
-      Interleavings::forget(place);
+      Explorer::forget(place);
       if (mailbox.push(&message, &message)) run_turn(place | 64);
     }
   }
 
   void run_turn(std::uint64_t place) {
     while (failure.empty()) {  // after one, nothing need come to an end
-      Interleavings::forget(place);
+      Explorer::forget(place);
       if (++inside != 1) failure = "two turns of an actor at once";
       sort_into_lanes<Rules>(mailbox, lanes, [](Message*) {});
       const FromLanes<Message> taken = take_from_lanes(lanes);
       if (taken.node != nullptr) handle(*taken.node);
-      Interleavings::step();
+      Explorer::step();
       --inside;
       if (taken.node == nullptr && mailbox.finish().is_empty) return;
     }
@@ -88,7 +88,7 @@ struct Model {
   }
 
   std::vector<std::string> senders;
-  Pool<InterleavedAtomics, Message> mailbox;
+  Pool<ExploredAtomics, Message> mailbox;
   rubato::engine::BasicLanes<Message> lanes;
   Message messages[3][kMost];
   int last[3][2] = {};
@@ -101,11 +101,11 @@ std::string explore(const std::vector<std::string>& senders, std::uint64_t& stat
   alignas(Model<Rules>) static unsigned char place[sizeof(Model<Rules>)];  // one address for all runs
   Model<Rules>* model = nullptr;
   std::string failure;
-  const Interleavings::Result result = Interleavings::explore(
+  const Explorer::Result result = Explorer::explore_states(
       [&] {
         if (model != nullptr) model->~Model<Rules>();
         model = ::new (static_cast<void*>(place)) Model<Rules>(senders);
-        Interleavings::Bodies bodies;
+        Explorer::Bodies bodies;
         for (std::size_t s = 0; s < senders.size(); ++s)
           bodies.push_back([&model, s] { model->send_all(s); });
         return bodies;

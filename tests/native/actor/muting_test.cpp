@@ -9,29 +9,29 @@
 #include <string>
 
 #include "actors/muting.hpp"
-#include "tests/native/pool/interleavings.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using rubato::engine::Muting;
 using rubato::engine::MutingRules;
-using rubato::native::test::InterleavedAtomics;
-using rubato::native::test::Interleavings;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 
-using Word = InterleavedAtomics::atomic<std::uint32_t>;
+using Word = ExploredAtomics::atomic<std::uint32_t>;
 constexpr auto kOrder = std::memory_order_seq_cst;
 
 struct Platform {
   template <class T>
-  using atomic = InterleavedAtomics::atomic<T>;
+  using atomic = ExploredAtomics::atomic<T>;
   class mutex {
    public:
     void lock() {
-      while (taken_.exchange(1, kOrder) != 0) InterleavedAtomics::wait(taken_, 1);
+      while (taken_.exchange(1, kOrder) != 0) ExploredAtomics::wait(taken_, 1);
     }
     void unlock() {
       taken_.store(0, kOrder);
-      InterleavedAtomics::wake(taken_, 1);
+      ExploredAtomics::wake(taken_, 1);
     }
 
    private:
@@ -44,14 +44,14 @@ class Events {
  public:
   void add() {
     count_.fetch_add(1, kOrder);
-    InterleavedAtomics::wake(count_, 8);
+    ExploredAtomics::wake(count_, 8);
   }
   /// Until there were so many.
   void await(std::uint32_t number) {
     for (;;) {
       const std::uint32_t count = count_.load(kOrder);
       if (count >= number) return;
-      InterleavedAtomics::wait(count_, count);
+      ExploredAtomics::wait(count_, count);
     }
   }
   std::uint32_t now() const { return count_.now(); }
@@ -73,7 +73,7 @@ struct Model {
   explicit Model(std::uint32_t capacity) {
     for (Actor& a : actors) {
       a.bound.begin(capacity);
-      Interleavings::add_variable(&a.bound.muted(), [&a] {
+      Explorer::add_variable(&a.bound.muted(), [&a] {
         std::uint64_t hash = 0;
         for (const std::uint64_t actor : a.bound.muted()) hash = 31 * hash + actor;
         return hash;
@@ -116,7 +116,7 @@ struct Model {
 enum class Scene : std::uint8_t { room, failure, cycle, end };
 
 template <class Rules>
-Interleavings::Bodies bodies_of(Scene scene, Model<Rules>& m) {
+Explorer::Bodies bodies_of(Scene scene, Model<Rules>& m) {
   const auto send_three = [&m](bool own) {
     for (int i = 0; i < 3; ++i) m.send(1, 2, own);
   };
@@ -166,7 +166,7 @@ Outcome explore(Scene scene, std::uint32_t capacity = 1) {
   alignas(Model<Rules>) static unsigned char place[sizeof(Model<Rules>)];  // one address for all runs
   Model<Rules>* model = nullptr;
   Outcome outcome;
-  const Interleavings::Result result = Interleavings::explore(
+  const Explorer::Result result = Explorer::explore_states(
       [&] {
         if (model != nullptr) model->~Model<Rules>();
         model = ::new (static_cast<void*>(place)) Model<Rules>(capacity);

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "native/pool/pool.hpp"
-#include "tests/native/sync/explorer.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using namespace rubato::native;
-using test::ExploredAtomics;
-using test::Explorer;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 
 constexpr unsigned kRank = 0;
 

@@ -11,16 +11,16 @@
 #include "native/pool/ready_set.hpp"
 #include "native/worker/event_count.hpp"
 #include "native/worker/termination.hpp"
-#include "tests/native/pool/interleavings.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using namespace rubato::native;
-using rubato::native::test::InterleavedAtomics;
-using rubato::native::test::Interleavings;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 
 template <class T>
-using Explored = InterleavedAtomics::atomic<T>;
+using Explored = ExploredAtomics::atomic<T>;
 
 struct Node {
   Explored<Node*> next{nullptr};
@@ -53,23 +53,23 @@ struct WorkerRules {
 /// `pushes[1]` tasks, which are counted as created from the start: the run cannot end without them.
 template <class Rules>
 struct Model {
-  using ModelPool = Pool<InterleavedAtomics, Node, typename Rules::PoolRules>;
-  using Events = EventCount<InterleavedAtomics, typename Rules::EventCountRules>;
+  using ModelPool = Pool<ExploredAtomics, Node, typename Rules::PoolRules>;
+  using Events = EventCount<ExploredAtomics, typename Rules::EventCountRules>;
   static constexpr unsigned kWorkers = 2;
 
   explicit Model(std::array<unsigned, 2> p) : pushes(p) {
     counters[1].created = pushes[1];
-    Interleavings::add_plain(pool);
-    Interleavings::add_plain(inside);
-    Interleavings::add_plain(counters);
+    Explorer::add_plain(pool);
+    Explorer::add_plain(inside);
+    Explorer::add_plain(counters);
     for (auto& of_worker : nodes) {
-      for (auto& node : of_worker) Interleavings::add_plain(node.runs);
+      for (auto& node : of_worker) Explorer::add_plain(node.runs);
     }
   }
 
   std::array<unsigned, 2> pushes;
   ModelPool pool;
-  ReadySet<InterleavedAtomics> ready{1};
+  ReadySet<ExploredAtomics> ready{1};
   Events events;
   Explored<std::uint32_t> is_over{0};
   struct Counters {  // a worker's; all are read in one step
@@ -82,11 +82,11 @@ struct Model {
 
   Sums sums() {
     Sums sums;
-    Interleavings::step();
+    Explorer::step();
     for (const Counters& c : counters) {
       sums.finished += c.finished;
       sums.created += c.created;
-      Interleavings::read(c.finished << 8 | c.created);
+      Explorer::read(c.finished << 8 | c.created);
     }
     return sums;
   }
@@ -108,7 +108,7 @@ struct Model {
   }
   void run(Node* node) {
     if (++inside != 1) failure = "two tasks of one pool at once";
-    Interleavings::step();
+    Explorer::step();
     ++node->runs;
     --inside;
   }
@@ -139,7 +139,7 @@ struct Model {
 
   void push_from_outside() {
     for (unsigned i = 0; i < pushes[1]; ++i) {
-      Interleavings::forget(kWorkers + i);
+      Explorer::forget(kWorkers + i);
       if (pool.push(&nodes[1][i], &nodes[1][i])) make_ready_from_outside();
     }
   }
@@ -150,7 +150,7 @@ struct Model {
       if (pool.push(&nodes[0][i], &nodes[0][i])) make_ready();
     }
     for (;;) {
-      Interleavings::forget(self);
+      Explorer::forget(self);
       if (run_pool(self)) continue;
       const auto ticket = events.announce();
       if (is_over.load(std::memory_order_seq_cst) != 0) return;
@@ -182,7 +182,7 @@ struct Model {
 };
 
 struct Outcome {
-  Interleavings::Result result;
+  Explorer::Result result;
   std::string failure;  ///< the first
 };
 
@@ -191,12 +191,12 @@ Outcome explore(std::array<unsigned, 2> pushes) {
   alignas(Model<Rules>) static unsigned char place[sizeof(Model<Rules>)];  // one address for all runs
   Model<Rules>* model = nullptr;
   Outcome outcome;
-  outcome.result = Interleavings::explore(
+  outcome.result = Explorer::explore_states(
       [&] {
         if (model != nullptr) model->~Model<Rules>();
         model = ::new (static_cast<void*>(place)) Model<Rules>(pushes);
-        return Interleavings::Bodies{[model] { model->work(0); }, [model] { model->work(1); },
-                                     [model] { model->push_from_outside(); }};
+        return Explorer::Bodies{[model] { model->work(0); }, [model] { model->work(1); },
+                                [model] { model->push_from_outside(); }};
       },
       [&](bool is_stuck) {
         outcome.failure = model->failure;
@@ -238,11 +238,11 @@ TEST(Protocol, AWorkerAndAnotherThreadPushToAPoolWhoseOwnerLags) { expect_correc
 /// as the last, since there might be another one that is busy.
 template <class Rules, bool kWakesLast>
 struct Requested {
-  using Events = EventCount<InterleavedAtomics, Rules>;
+  using Events = EventCount<ExploredAtomics, Rules>;
   Events events;
   bool has_ended = false;
 
-  Requested() { Interleavings::add_plain(has_ended); }
+  Requested() { Explorer::add_plain(has_ended); }
   void work() {
     while (!has_ended) {
       const auto ticket = events.announce();
@@ -267,10 +267,10 @@ bool is_request_lost() {
   alignas(Model) static unsigned char place[sizeof(Model)];
   Model* model = nullptr;
   bool is_lost = false;
-  const Interleavings::Result result = Interleavings::explore(
+  const Explorer::Result result = Explorer::explore_states(
       [&] {
         model = ::new (static_cast<void*>(place)) Model;
-        return Interleavings::Bodies{[model] { model->work(); }, [model] { model->ask(); }};
+        return Explorer::Bodies{[model] { model->work(); }, [model] { model->ask(); }};
       },
       [&](bool is_stuck) {
         is_lost = is_lost || is_stuck;

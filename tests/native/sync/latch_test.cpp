@@ -13,14 +13,14 @@
 
 #include "native/pool/atomics.hpp"
 #include "native/sync/shared_latch.hpp"
-#include "tests/native/sync/explorer.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using namespace rubato::native;
 using rubato::native::StdAtomics;
-using rubato::native::test::ExploredAtomics;
-using rubato::native::test::Explorer;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 using Explored = ExploredAtomics::atomic<std::uint64_t>;
 
 /// Threads that are inside, checked at every entry.

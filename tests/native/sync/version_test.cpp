@@ -13,14 +13,14 @@
 
 #include "native/policy.hpp"
 #include "native/pool/atomics.hpp"
-#include "tests/native/sync/explorer.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using namespace rubato::native;
 using rubato::native::StdAtomics;
-using rubato::native::test::ExploredAtomics;
-using rubato::native::test::Explorer;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 
 struct WithFences : VersionRules {
   static constexpr bool kUsesFences = true;

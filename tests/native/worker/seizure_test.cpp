@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "rubato/engine/native_task.hpp"
-#include "tests/native/sync/explorer.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using namespace rubato::native;
 using rubato::engine::ListOf;
-using test::ExploredAtomics;
-using test::Explorer;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 
 unsigned letting_go = 0;
 

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "tests/native/sync/explorer.hpp"
+#include "tests/base/explorer.hpp"
 
 namespace {
 
 using namespace rubato::native;
-using test::Explorer;
+using rubato::test::Explorer;
 
 /// Two workers: both are idle, and one of them looks whether the run has ended. A thread outside, for which a
 /// hold is open, creates a task and closes its hold. The other worker runs that task, which may open a hold,

@@ -215,7 +215,7 @@ TEST(Presence, OneOf64TrialsHasToCommit) {
   EXPECT_STREQ(why_absent<Scripted>({1u << 11, 0}), "none of 64 hardware transactions committed");
 }
 
-using native::test::Explorer;
+using test::Explorer;
 
 /// Two words that are equal between transactions.
 struct State {

@@ -1,7 +1,7 @@
 // The explorer itself: it runs every schedule once, and needs no more memory for many than for one. Under the
-// thread sanitizer, too, which stores the call stack of each allocation (tests/native/context.hpp).
+// thread sanitizer, too, which stores the call stack of each allocation (tests/base/context.hpp).
 // SPDX-License-Identifier: MIT
-#include "tests/native/sync/explorer.hpp"
+#include "tests/base/explorer.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@
 
 namespace {
 
-using rubato::native::test::ExploredAtomics;
-using rubato::native::test::Explorer;
+using rubato::test::ExploredAtomics;
+using rubato::test::Explorer;
 using Word = ExploredAtomics::atomic<int>;
 
 /// Two bodies that append a letter three times each: 6! / (3! 3!) orders of the letters.

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace rubato::inline v0::native {
+namespace rubato {
 
 #if defined(RUBATO_PERTURBED)
 
@@ -85,4 +85,4 @@ constexpr T threshold(T value, T) {
 
 #endif
 
-}  // namespace rubato::inline v0::native
+}  // namespace rubato

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace rubato::inline v0::native::test {
+namespace rubato::test {
 
 /// Side of a switch of stacks, for the thread sanitizer. Making one takes the sanitizer about a millisecond.
 class SeenStack {
@@ -101,4 +101,4 @@ class Context {
 };
 #endif
 
-}  // namespace rubato::inline v0::native::test
+}  // namespace rubato::test
