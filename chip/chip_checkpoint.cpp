@@ -35,6 +35,7 @@ Circumstances circumstances(const Config& config, const ProcessOptions& options)
           {"run.quantum", fmt::format("{}", config.run.quantum)},
           {"run.stack_bytes", fmt::format("{}", config.run.stack_bytes)},
           {"run.memory_bytes", fmt::format("{}", config.run.memory_bytes)},
+          {"run.address_bits", fmt::format("{}", config.run.address_bits)},
           {"task.capsules", fmt::format("{}", config.task.capsules)}};
 }
 

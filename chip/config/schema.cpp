@@ -427,6 +427,11 @@ void add_run(std::vector<Key>& k) {
   k.push_back(number("run.memory_bytes", MEMBER(run.memory_bytes), "bytes", 16 * kMiB, 256 * kGiB,
                      "Memory of the program; what it asks for beyond is refused (ENOMEM).", kOurs));
   k.push_back(
+      number("run.address_bits", MEMBER(run.address_bits), "bits", 32, 38,
+             "The program's address space has 2^this bytes, which the simulator reserves. A host that cannot "
+             "(valgrind) needs fewer: 35. Stack and mappings then lie lower.",
+             kOurs));
+  k.push_back(
       plain("run.check_replay", MEMBER(run.check_replay),
             "Replay committed tasks serially in their order and compare every load, every creation and the "
             "final memory (slow).",

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -25,15 +26,10 @@ constexpr std::uint64_t kPages = AddressSpace::kSize >> AddressSpace::kPageBits;
 void* reserve(std::uint64_t bytes, int protection, const char* what) {
   void* range = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED)
-    throw Error(ExitCode::usage,
-                fmt::format("cannot reserve {} MiB of address space for {}: {} (is a ulimit -v set?)",
-                            bytes >> 20, what, std::strerror(errno)));
+    throw Error(ExitCode::usage, fmt::format("cannot reserve {} MiB of address space for {}: {} (is a ulimit "
+                                             "-v set? run.address_bits=35 needs less)",
+                                             bytes >> 20, what, std::strerror(errno)));
   return range;
-}
-
-bool is_page_range(Addr a, std::uint64_t bytes) {
-  return ((a | bytes) & (AddressSpace::kPageBytes - 1)) == 0 && a <= AddressSpace::kSize &&
-         bytes <= AddressSpace::kSize - a;
 }
 
 bool any_executable(const std::uint8_t* pages, Addr a, std::uint64_t bytes) {
@@ -51,28 +47,29 @@ std::uint64_t count_writable(const std::uint8_t* pages, Addr a, std::uint64_t by
 
 }  // namespace
 
-AddressSpace::AddressSpace() {
-  base_ = static_cast<std::byte*>(reserve(kSize + kGuardBytes, PROT_READ | PROT_WRITE, "guest memory"));
+AddressSpace::AddressSpace(std::uint64_t size) : size_(size) {
+  RUBATO_CHECK(std::has_single_bit(size) && size >> kLeastBits != 0 && size <= kSize);
+  base_ = static_cast<std::byte*>(reserve(size_ + kGuardBytes, PROT_READ | PROT_WRITE, "guest memory"));
   try {
     pages_ = static_cast<std::uint8_t*>(reserve(kPages, PROT_READ | PROT_WRITE, "page attributes"));
   } catch (...) {
-    munmap(base_, kSize + kGuardBytes);
+    munmap(base_, size_ + kGuardBytes);
     throw;
   }
-  mprotect(base_ + kSize, kGuardBytes, PROT_NONE);
+  mprotect(base_ + size_, kGuardBytes, PROT_NONE);
   // A core dump of the simulator need not hold the guest's reserve.
-  madvise(base_, kSize, MADV_DONTDUMP);
+  madvise(base_, size_, MADV_DONTDUMP);
 }
 
 AddressSpace::~AddressSpace() {
   LostPages::forget(base_);
   munmap(pages_, kPages);
-  munmap(base_, kSize + kGuardBytes);
+  munmap(base_, size_ + kGuardBytes);
 }
 
 bool AddressSpace::allows_range(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
   if (bytes == 0) return true;
-  if (a >= kSize || bytes > kSize - a) return false;
+  if (a >= size_ || bytes > size_ - a) return false;
   const Addr last = (a + bytes - 1) >> kPageBits;
   for (Addr page = a >> kPageBits; page <= last; ++page)
     if ((pages_[page] & rights) != rights) return false;
@@ -205,7 +202,8 @@ bool AddressSpace::none_mapped(Addr a, std::uint64_t bytes) const {
 }
 
 Addr AddressSpace::find_free(std::uint64_t bytes, Addr from, Addr limit) const {
-  if (bytes == 0 || limit > kSize || from >= limit) return 0;
+  limit = std::min(limit, size_);
+  if (bytes == 0 || from >= limit) return 0;
   Addr candidate = from;
   auto region = regions_.upper_bound(from);
   if (region != regions_.begin() && std::prev(region)->second > from) candidate = std::prev(region)->second;

@@ -33,7 +33,8 @@ struct Page {
 
 class AddressSpace {
  public:
-  static constexpr unsigned kBits = 38;  ///< like Sv39 user space
+  static constexpr unsigned kBits = 38;       ///< like Sv39 user space
+  static constexpr unsigned kLeastBits = 32;  ///< of a smaller one
   static constexpr std::uint64_t kSize = std::uint64_t{1} << kBits;
   static constexpr unsigned kPageBits = 12;
   static constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageBits;
@@ -47,8 +48,10 @@ class AddressSpace {
     virtual void before_change(Addr begin, Addr end) = 0;
   };
 
-  /// Reserves the range; nothing is committed. @throws Error if the host refuses.
-  AddressSpace();
+  /// Reserves the range; nothing is committed. Pages from `size` on can never be mapped: a smaller size is
+  /// for hosts that cannot reserve kSize, as valgrind.
+  /// @param size a power of two, from 1 << kLeastBits to kSize. @throws Error if the host refuses.
+  explicit AddressSpace(std::uint64_t size = kSize);
   ~AddressSpace();
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
@@ -59,6 +62,8 @@ class AddressSpace {
 
   /// Null: no observer. Outlives its use.
   void observe(Observer* observer) { observer_ = observer; }
+
+  std::uint64_t size() const { return size_; }
 
   /// Attributes of the page of `a`; 0 outside the address space.
   std::uint8_t attributes(Addr a) const { return a < kSize ? pages_[a >> kPageBits] : std::uint8_t{0}; }
@@ -116,7 +121,7 @@ class AddressSpace {
   /// True if every (or no) page of the range is mapped.
   bool all_mapped(Addr a, std::uint64_t bytes) const;
   bool none_mapped(Addr a, std::uint64_t bytes) const;
-  /// Lowest free range of `bytes` at or above `from` that ends at or below `limit`, or 0.
+  /// Lowest free range of `bytes` at or above `from` that ends at or below `limit` and size(), or 0.
   Addr find_free(std::uint64_t bytes, Addr from, Addr limit = kSize) const;
   /// Gives the host's memory of mapped pages back (MADV_DONTNEED): then they read as zero, those of a private
   /// view as the file. Shared ones keep their contents.
@@ -156,6 +161,9 @@ class AddressSpace {
   std::uint64_t writable_bytes(Addr a, std::uint64_t bytes) const;
 
  private:
+  bool is_page_range(Addr a, std::uint64_t bytes) const {
+    return ((a | bytes) & kPageMask) == 0 && a <= size_ && bytes <= size_ - a;
+  }
   void announce(Addr begin, std::uint64_t bytes) const {
     if (observer_ != nullptr && bytes != 0) observer_->before_change(begin, begin + bytes);
   }
@@ -172,6 +180,7 @@ class AddressSpace {
   void move_view(FileViews::Range range, Addr to);
   void move_anonymous(Addr from, Addr to, std::uint64_t bytes);
 
+  const std::uint64_t size_;
   FileViews file_views_;
   std::map<Addr, Addr> worker_stacks_;          // low -> high
   std::vector<std::pair<Addr, Addr>> changes_;  // [begin, end)

@@ -92,7 +92,7 @@ void AddressSpace::save(CheckpointWriter& file) const {
 void AddressSpace::restore(CheckpointReader& file) {
   const auto address = [&] {
     const Addr a = file.number();
-    if (a != kEnd && (a >= kSize || (a & kPageMask) != 0))
+    if (a != kEnd && (a >= size_ || (a & kPageMask) != 0))
       throw UsageError("{}: the checkpoint is damaged", file.path().string());
     return a;
   };
@@ -100,7 +100,7 @@ void AddressSpace::restore(CheckpointReader& file) {
   for (const auto& [begin, end] : before) unmap(begin, end - begin);
   for (Addr run = address(); run != kEnd; run = address()) {
     const std::uint64_t size = file.number(), rights = file.number();
-    if ((size & kPageMask) != 0 || size > kSize - run || rights > 0xff)
+    if ((size & kPageMask) != 0 || size > size_ - run || rights > 0xff)
       throw UsageError("{}: the checkpoint is damaged", file.path().string());
     map(run, size, static_cast<std::uint8_t>(rights));
   }

@@ -30,7 +30,7 @@ Addr AddressSpace::shown_end(const FileViews::Range& range) const {
 
 int AddressSpace::show(const FileViews::Range& range, Addr begin, Addr end) {
   if (begin == end || !range.view.file) return 0;
-  LostPages::watch(base_, kSize);
+  LostPages::watch(base_, size_);
   const bool is_read_only = range.view.is_shared && !range.view.file->is_writable();
   void* shown = mmap(base_ + begin, end - begin, is_read_only ? PROT_READ : PROT_READ | PROT_WRITE,
                      (range.view.is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE) | MAP_FIXED,

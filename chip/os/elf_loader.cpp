@@ -235,11 +235,11 @@ class Loader {
     if (!inside_file(segment.p_offset, segment.p_filesz))
       refuse("is truncated: a segment needs bytes {} to {}, the file has {}", segment.p_offset,
              segment.p_offset + segment.p_filesz, file_.size());
-    const Addr begin = base + segment.p_vaddr;
-    if (segment.p_vaddr > ElfLimits::kHighest || begin < ElfLimits::kLowest || begin >= ElfLimits::kHighest ||
-        segment.p_memsz > ElfLimits::kHighest - begin)
+    const Addr begin = base + segment.p_vaddr, highest = ElfLimits::highest(memory_);
+    if (segment.p_vaddr > highest || begin < ElfLimits::kLowest || begin >= highest ||
+        segment.p_memsz > highest - begin)
       refuse("has a segment at {:#x} of {} bytes, outside of the addresses for programs, {:#x} to {:#x}",
-             segment.p_vaddr, segment.p_memsz, ElfLimits::kLowest, ElfLimits::kHighest);
+             segment.p_vaddr, segment.p_memsz, ElfLimits::kLowest, highest);
     std::uint8_t rights = 0;
     if ((segment.p_flags & PF_R) != 0) rights |= Page::kRead;
     if ((segment.p_flags & PF_W) != 0) rights |= Page::kRead | Page::kWrite;

@@ -25,10 +25,10 @@ struct LoadedProgram {
 };
 
 struct ElfLimits {
-  /// Images lie in [kLowest, kHighest): page 0 stays unmapped, mappings and stacks lie above.
+  /// Images lie in [kLowest, highest()): page 0 stays unmapped, mappings and stacks lie above.
   static constexpr Addr kLowest = AddressSpace::kPageBytes;
-  static constexpr Addr kHighest = Addr{1} << 36;
   static constexpr Addr kPositionIndependentBase = Addr{1} << 20;
+  static Addr highest(const AddressSpace& memory) { return memory.size() / 4; }
 };
 
 /// Maps the segments of the file `path` and reads its symbols.

@@ -20,7 +20,7 @@ namespace {
 
 // `li a7, 139; ecall`: where signal handlers return to. The unwinder knows the frame by these words.
 constexpr std::uint32_t kSigreturnCode[] = {0x08b00893, 0x00000073};
-constexpr std::uint64_t kMinStackBytes = 64 << 10, kMaxStackBytes = std::uint64_t{16} << 30;
+constexpr std::uint64_t kMinStackBytes = 64 << 10;
 
 /// Replaces the caller's registers, or gives them to a thread: of a capsule's nothing may go on elsewhere.
 bool gives_up_registers(std::uint64_t number) {
@@ -46,17 +46,17 @@ Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const G
       resolver(options.sandbox, [this](const std::string& sentence) { log(sentence); }),
       directory(resolver.initial_directory()),
       rng(mix64(options.seed ^ 0x6f73ULL)) {
-  if (options.stack_bytes < kMinStackBytes || options.stack_bytes > kMaxStackBytes)
+  if (options.stack_bytes < kMinStackBytes || options.stack_bytes > layout.most_stack_bytes)
     throw UsageError("run.stack_bytes is {}, expected {} to {}", options.stack_bytes, kMinStackBytes,
-                     kMaxStackBytes);
+                     layout.most_stack_bytes);
   program = load_elf(options.program, memory);
 
   brk_start = brk_now = brk_mapped = program.end;
-  stack_high = Layout::kStackTop;
+  stack_high = layout.stack_top;
   stack_low = stack_high - ((options.stack_bytes + AddressSpace::kPageMask) & ~AddressSpace::kPageMask);
   memory.map(stack_low, stack_high - stack_low, Page::kRead | Page::kWrite);
-  memory.map(Layout::kTrampoline, AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
-  std::memcpy(memory.host(Layout::kTrampoline), kSigreturnCode, sizeof kSigreturnCode);
+  memory.map(layout.trampoline, AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
+  std::memcpy(memory.host(layout.trampoline), kSigreturnCode, sizeof kSigreturnCode);
 
   // A guest that writes to a closed pipe gets its own SIGPIPE; the simulator must survive the host's.
   std::signal(SIGPIPE, SIG_IGN);
@@ -344,7 +344,7 @@ const Disk& Process::disk() const { return impl_->disk; }
 Addr Process::entry() const { return impl_->program.entry; }
 std::optional<std::uint64_t> Process::errno_offset() const { return impl_->program.errno_offset; }
 std::pair<Addr, Addr> Process::mappings() const {
-  return {Layout::kMappings, impl_->stack_low - Layout::kGuardBytes};
+  return {impl_->layout.mappings, impl_->stack_low - Layout::kGuardBytes};
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Process::unknown_calls() const {

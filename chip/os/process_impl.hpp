@@ -33,9 +33,14 @@ namespace rubato::chip {
 
 /// The guest's address space, from below: image and brk heap, mappings, stack, trampoline.
 struct Layout {
-  static constexpr Addr kMappings = ElfLimits::kHighest;
-  static constexpr Addr kTrampoline = AddressSpace::kSize - 2 * AddressSpace::kPageBytes;
-  static constexpr Addr kStackTop = AddressSpace::kSize - (Addr{1} << 20);
+  explicit Layout(const AddressSpace& memory)
+      : mappings(ElfLimits::highest(memory)),
+        trampoline(memory.size() - 2 * AddressSpace::kPageBytes),
+        stack_top(memory.size() - (Addr{1} << 20)),
+        most_stack_bytes(memory.size() / 16) {}
+
+  const Addr mappings, trampoline, stack_top;
+  const std::uint64_t most_stack_bytes;
   static constexpr std::uint64_t kGuardBytes = std::uint64_t{1}
                                                << 20;  ///< below the main stack, never mapped
 };
@@ -268,6 +273,7 @@ struct Process::Impl {
 
   ProcessOptions options;
   AddressSpace& memory;
+  const Layout layout{memory};
   UserMemory user;
   const GuestClock& clock;
   ThreadObserver* observer = nullptr;

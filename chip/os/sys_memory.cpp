@@ -27,8 +27,8 @@ std::uint8_t rights_of(std::uint64_t protection) {
 }
 
 // The addresses that the guest may map: all but page 0's neighbourhood and the trampoline.
-bool is_user_range(Addr a, std::uint64_t bytes) {
-  return a >= kLowestMapping && a < Layout::kTrampoline && bytes <= Layout::kTrampoline - a;
+bool is_user_range(const Layout& layout, Addr a, std::uint64_t bytes) {
+  return a >= kLowestMapping && a < layout.trampoline && bytes <= layout.trampoline - a;
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ bool Process::Impl::is_kept(Addr a, std::uint64_t bytes) const {
 
 std::int64_t Process::Impl::sys_brk(Call& call) {
   const Addr wanted = call.a[0];
-  if (wanted < brk_start || wanted >= Layout::kMappings) return static_cast<std::int64_t>(brk_now);
+  if (wanted < brk_start || wanted >= layout.mappings) return static_cast<std::int64_t>(brk_now);
   const Addr end = page_up(wanted);
   if (end > brk_mapped) {
     if (!memory.none_mapped(brk_mapped, end - brk_mapped) || !has_room(end - brk_mapped))
@@ -97,7 +97,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   if (is_fixed) {
     if ((hint & AddressSpace::kPageMask) != 0) return -EINVAL;
     if (hint < kLowestMapping) return -EPERM;
-    if (!is_user_range(hint, bytes)) return -ENOMEM;
+    if (!is_user_range(layout, hint, bytes)) return -ENOMEM;
     if ((flags & abi::kMapFixedNoReplace) != 0 && !memory.none_mapped(hint, bytes)) return -EEXIST;
     if (is_kept(hint, bytes)) return -EPERM;
     a = hint;
@@ -107,7 +107,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
     if (wanted >= kLowestMapping && wanted < limit && bytes <= limit - wanted &&
         memory.none_mapped(wanted, bytes))
       a = wanted;
-    if (a == 0) a = memory.find_free(bytes, Layout::kMappings, limit);
+    if (a == 0) a = memory.find_free(bytes, layout.mappings, limit);
     if (a == 0) return -ENOMEM;
   }
   std::uint8_t rights = rights_of(call.a[2]);
@@ -126,7 +126,7 @@ std::int64_t Process::Impl::sys_munmap(Call& call) {
   if ((a & AddressSpace::kPageMask) != 0 || call.a[1] == 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
   const std::uint64_t bytes = page_up(call.a[1]);
   if (a >= AddressSpace::kSize || bytes > AddressSpace::kSize - a) return -EINVAL;
-  if (a < kLowestMapping || !is_user_range(a, bytes)) return a < kLowestMapping ? 0 : -EINVAL;
+  if (a < kLowestMapping || !is_user_range(layout, a, bytes)) return a < kLowestMapping ? 0 : -EINVAL;
   if (is_kept(a, bytes)) return -EPERM;
   memory.unmap(a, bytes);
   return 0;
@@ -138,7 +138,7 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   if (call.a[1] == 0) return 0;
   if (call.a[1] > AddressSpace::kSize) return -ENOMEM;
   const std::uint64_t bytes = page_up(call.a[1]);
-  if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
+  if (!is_user_range(layout, a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   const std::uint8_t rights = rights_of(call.a[2]);
   if ((rights & Page::kWrite) != 0 && !memory.host_can_write(a, bytes)) return -EACCES;
   if (!has_room_for(a, bytes, rights)) return -ENOMEM;
@@ -171,7 +171,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   if (call.a[1] == 0 || call.a[2] == 0) return -EINVAL;
   if (call.a[1] > AddressSpace::kSize || call.a[2] > AddressSpace::kSize) return -ENOMEM;
   const std::uint64_t old_bytes = page_up(call.a[1]), new_bytes = page_up(call.a[2]);
-  if (!is_user_range(from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
+  if (!is_user_range(layout, from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
   if (is_kept(from, old_bytes)) return -EPERM;
   const std::uint8_t rights = memory.asked_attributes(from);
   if (new_bytes > old_bytes && (rights & Page::kWrite) != 0 && !has_room(new_bytes - old_bytes))
@@ -194,7 +194,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
       return static_cast<std::int64_t>(from);
     }
     const Addr tail = from + old_bytes;
-    const Addr limit = from < stack_low ? stack_low - Layout::kGuardBytes : Layout::kTrampoline;
+    const Addr limit = from < stack_low ? stack_low - Layout::kGuardBytes : layout.trampoline;
     if (tail < limit && new_bytes - old_bytes <= limit - tail &&
         memory.none_mapped(tail, new_bytes - old_bytes)) {
       if (const int error = extend(tail); error != 0) return -error;
@@ -206,11 +206,11 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   Addr to = 0;
   if ((flags & kFixed) != 0) {
     to = call.a[4];
-    if ((to & AddressSpace::kPageMask) != 0 || !is_user_range(to, new_bytes)) return -EINVAL;
+    if ((to & AddressSpace::kPageMask) != 0 || !is_user_range(layout, to, new_bytes)) return -EINVAL;
     if (to < from + old_bytes && from < to + new_bytes) return -EINVAL;
     if (is_kept(to, new_bytes)) return -EPERM;
   } else {
-    to = memory.find_free(new_bytes, Layout::kMappings, stack_low - Layout::kGuardBytes);
+    to = memory.find_free(new_bytes, layout.mappings, stack_low - Layout::kGuardBytes);
     if (to == 0) return -ENOMEM;
   }
   const std::uint64_t moved = std::min(old_bytes, new_bytes);
@@ -250,7 +250,7 @@ std::int64_t Process::Impl::sys_madvise(Call& call) {
   if (!is_known) return -EINVAL;
   const std::uint64_t bytes = page_up(call.a[1]);
   if (bytes == 0) return 0;
-  if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
+  if (!is_user_range(layout, a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   if (advice == kRemove) return remove_contents(a, bytes);
   if (advice == kFree) return memory.file_views().in(a, a + bytes).empty() ? 0 : -EINVAL;
   if (advice == kDontNeed || advice == kDontNeedLocked) {

@@ -220,7 +220,7 @@ bool Process::Impl::start_handler(Thread& thread, int signal, const abi::Siginfo
   if ((action.flags & abi::kSaNoDefer) == 0) thread.signal_mask |= bit_of(signal);
   thread.signal_mask &= ~kUnblockable;
   x[reg::sp] = at;
-  x[reg::ra] = Layout::kTrampoline;
+  x[reg::ra] = layout.trampoline;
   x[reg::a0] = static_cast<std::uint64_t>(signal);
   x[reg::a1] = at + offsetof(abi::SignalFrame, info);
   x[reg::a2] = at + offsetof(abi::SignalFrame, context);

@@ -16,6 +16,7 @@ Program::Program(std::uint32_t its_number, ProgramPlace where, const Config& con
       place(std::move(where)),
       frequency_mhz(config.chip.frequency_mhz),
       host(its_host),
+      memory(std::uint64_t{1} << config.run.address_bits),
       system_calls(conflicts),
       process(place.process, memory, *this),
       fast_forward(process, memory, blocks, config.run.quantum),

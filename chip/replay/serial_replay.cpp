@@ -74,7 +74,7 @@ class ReservedPages {
 
   void ask(Addr page) {
     begin_ = end_ = page;
-    const std::uint64_t bytes = std::min(kPagesAsked * AddressSpace::kPageBytes, AddressSpace::kSize - page);
+    const std::uint64_t bytes = std::min(kPagesAsked * AddressSpace::kPageBytes, memory_.size() - page);
     void* const host = const_cast<std::byte*>(memory_.host(page));
     if (mincore(host, bytes, resident_.data()) == 0) end_ = page + bytes;
   }
@@ -92,6 +92,7 @@ SerialReplay::SerialReplay(const AddressSpace& memory, std::vector<std::pair<Add
                            const Symbols& symbols, std::map<Addr, std::int32_t> heap_functions,
                            const CapsuleVector* capsules)
     : capsules_(capsules),
+      copy_(memory.size()),
       stacks_(std::move(stacks)),
       symbols_(symbols),
       heap_functions_(std::move(heap_functions)) {

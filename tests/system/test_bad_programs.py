@@ -279,6 +279,40 @@ def test_more_memory_than_the_chip_has_is_refused(rubato_chip: Path, tmp_path: P
     assert "mmap 0 0 0" in ample.stdout and "malloc 0" in ample.stdout
 
 
+SPACE = """#include <stdio.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#define MAP(at, bytes) mmap((void*)(at), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+int main(void) {
+  const uintptr_t top = (uintptr_t)1 << 32;
+  int local;
+  void* low = mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  printf("stack %d mapping %d\\n", (uintptr_t)&local < top, (uintptr_t)low < top);
+  printf("last %d\\n", MAP(top - (64 << 10), 4096) != MAP_FAILED);
+  printf("behind %d %d\\n", MAP(top, 4096) == MAP_FAILED, MAP(top - 4096, 8192) == MAP_FAILED);
+  printf("all %d\\n", mmap(0, top, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
+}
+"""
+
+
+def test_a_smaller_address_space_ends_where_the_key_says(rubato_chip: Path, tmp_path: Path) -> None:
+    program = compiled(tmp_path, SPACE)
+    done = run(rubato_chip, program, "--set", "run.address_bits=32")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "stack 1 mapping 1\nlast 1\nbehind 1 1\nall 1\n"
+    usual = run(rubato_chip, program)
+    assert usual.stdout == "stack 0 mapping 0\nlast 1\nbehind 0 0\nall 0\n"
+
+
+def test_a_stack_must_fit_into_the_address_space(rubato_chip: Path, tmp_path: Path) -> None:
+    program = compiled(tmp_path, "int main(void) {}")
+    options = ("--set", "run.address_bits=32", "--set", "run.stack_bytes=1GiB")
+    done = run(rubato_chip, program, *options)
+    assert done.returncode == 2
+    assert "run.stack_bytes is 1073741824, expected 65536 to 268435456" in last_line(done.stderr)
+    assert run(rubato_chip, program, *options[2:]).returncode == 0
+
+
 def test_an_abort_is_named(rubato_chip: Path, tmp_path: Path) -> None:
     done = run(rubato_chip, compiled(tmp_path, "#include <stdlib.h>\nint main(void) { abort(); }"))
     assert done.returncode == 3 and "SIGABRT" in last_line(done.stderr)

@@ -100,6 +100,20 @@ TEST(AddressSpace, FindsTheLowestFreeRangeThatFits) {
   EXPECT_EQ(memory.find_free(kPage, 0x10800), 0x13000u);
 }
 
+TEST(AddressSpace, ASmallerOneEndsWhereItsSizeSays) {
+  constexpr std::uint64_t kSmall = std::uint64_t{1} << AddressSpace::kLeastBits;
+  AddressSpace memory(kSmall);
+  EXPECT_EQ(memory.size(), kSmall);
+  EXPECT_EQ(memory.find_free(kPage, kSmall - kPage), kSmall - kPage);
+  memory.map(kSmall - kPage, kPage, kRw);
+  memory.store<std::uint64_t>(kSmall - 8, 42);
+  EXPECT_EQ(memory.load<std::uint64_t>(kSmall - 8), 42u);
+  EXPECT_EQ(memory.attributes(kSmall), 0);
+  EXPECT_FALSE(memory.allows(kSmall - 7, 8, kRw));
+  EXPECT_FALSE(memory.allows_range(kSmall - kPage, 2 * kPage, kRw));
+  EXPECT_EQ(memory.find_free(kPage, kSmall - kPage), 0u);
+}
+
 TEST(AddressSpace, MappedRangesMergeAndSplit) {
   AddressSpace memory;
   memory.map(0x10000, kPage, kRw);
