@@ -46,11 +46,14 @@ void compress(Words& state, const unsigned char* block) {
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
   auto [a, b, c, d, e, f, g, h] = state;
+  // Unrolled: the words are renamed instead of moved. Every simulation starts with the digest of its program,
+  // which has some megabytes.
+#pragma GCC unroll 64
   for (unsigned i = 0; i < 64; ++i) {
-    const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRounds[i] + w[i];
-    const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
+    const std::uint32_t s1 = std::rotr(std::rotr(std::rotr(e, 14) ^ e, 5) ^ e, 6);  // 6, 11, 25
+    const std::uint32_t s0 = std::rotr(std::rotr(std::rotr(a, 9) ^ a, 11) ^ a, 2);  // 2, 13, 22
+    const std::uint32_t t1 = h + s1 + (g ^ (e & (f ^ g))) + kRounds[i] + w[i];
+    const std::uint32_t t2 = s0 + ((a & b) | (c & (a | b)));
     h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
   const Words add{a, b, c, d, e, f, g, h};

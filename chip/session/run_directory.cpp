@@ -109,7 +109,14 @@ void RunDirectory::finish() {
 
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::string bytes(65536, '\0');
+  std::size_t size = 0;
+  // Read in blocks without asking for the size: a pipe has none.
+  while (in.read(bytes.data() + size, static_cast<std::streamsize>(bytes.size() - size))) {
+    size = bytes.size();
+    bytes.resize(2 * size);
+  }
+  bytes.resize(size + static_cast<std::size_t>(in.gcount()));
   if (!in.is_open() || in.bad()) throw UsageError("{}: cannot read this file", path.string());
   return bytes;
 }

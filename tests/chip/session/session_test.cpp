@@ -456,6 +456,16 @@ TEST_F(Sessions, NameConflictsByFunctionAndLine) {
                    "lost_cycles": 10}]})json"));
 }
 
+TEST(ReadFile, HasEveryByteOnBothSidesOfItsBlocksAndRefusesAFolder) {
+  const TemporaryFolder folder;
+  for (const std::size_t size : {0u, 1u, 65535u, 65536u, 65537u, 131071u, 131072u, 131073u, 300000u}) {
+    std::string bytes(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
+    EXPECT_TRUE(read_file(folder.write("file", bytes)) == bytes) << size;
+  }
+  EXPECT_THROW(read_file(folder.path()), UsageError);
+}
+
 TEST(CheckScanner, TakesOnlyWholeLinesAndLetsOneFailureWin) {
   const auto verdict = [](std::initializer_list<std::string_view> parts) {
     CheckScanner scanner;
