@@ -1,0 +1,43 @@
+"""Cost of a simulated instruction in host instructions and misses of the host's instruction cache, counted by
+callgrind: a change that makes the path of every access or task longer fails here, however noisy the machine.
+
+The limits are those of the ordinary build by GCC 12 for x86-64. After an improvement lower the numbers:
+`pytest -s tests/system/test_chip_instructions.py` prints the counts; `bench/instructions --functions 9` their places.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Limit:
+    counted: float  # for a guest instruction in detail, `sssp` on 64 cores, as last measured
+    tolerance: float
+
+
+#: Misses depend on where the linker puts the functions, so unrelated code moves them by some percent.
+LIMITS = {"host instructions": Limit(858.7, 0.04), "L1I misses": Limit(25.6, 0.10)}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed (`make install`)")
+def test_a_simulated_instruction_takes_no_more_of_the_host(root: Path, rubato_chip: Path) -> None:
+    assert rubato_chip.exists()
+    done = subprocess.run([root / "bench" / "instructions", "--quick", "--json"], capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)
+    for name, limit in LIMITS.items():
+        counted = counts["detail"][name] / counts["guest_instructions"]
+        most = limit.counted * (1 + limit.tolerance)
+        print(f"{name}: {counted:.2f} a guest instruction, at most {most:.2f}")
+        assert counted <= most, f"{counted:.2f} {name} a guest instruction; at most {most:.2f} are allowed"
