@@ -239,7 +239,7 @@ std::string Process::describe_waiting() const {
         reason = wait.deadline ? "sleeps" : "waits for a signal";
         break;
       case WaitKind::files:
-        reason = "waits for a pipe or other file to become ready";
+        reason = "waits for a pipe, socket or other file to become ready";
         break;
       case WaitKind::disk:
         reason = "waits for the disk";

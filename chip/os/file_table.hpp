@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,10 @@ class FileTable {
     if (fd >= kLimit) return -EMFILE;
     put(fd, {std::move(file), closes_on_exec});
     return fd;
+  }
+  bool has_room() const {
+    return size() < kLimit || std::any_of(entries_.begin(), entries_.end(),
+                                          [](const Entry& entry) { return entry.file == nullptr; });
   }
   /// fd in [0, kLimit).
   void put(std::int64_t fd, Entry entry) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +29,18 @@ inline std::int64_t or_error(std::int64_t result) { return result < 0 ? -errno :
 
 /// Questions and answers of poll(): the bits of POLLIN and friends.
 struct PollBits {
-  static constexpr std::uint32_t kIn = 1, kOut = 4, kError = 8, kHangUp = 16, kInvalid = 32;
+  static constexpr std::uint32_t kIn = 1, kOut = 4, kError = 8, kHangUp = 16, kInvalid = 32, kReadNormal = 64,
+                                 kWriteNormal = 256, kReadHangUp = 0x2000;
 };
+
+/// How often a file has become readable, and writable, anew: an edge-triggered interest is reported once for
+/// each.
+struct Edges {
+  std::uint64_t in = 0, out = 0;
+  bool operator==(const Edges&) const = default;
+};
+
+class Socket;
 
 /// A name in a folder, as getdents64() lists it.
 struct ListedFile {
@@ -58,6 +69,9 @@ class OpenFile {
   virtual std::int64_t available() { return -kNotATerminal; }
   /// The bits of `events` (and always error and hang-up) that are true now.
   virtual std::uint32_t poll(std::uint32_t events) = 0;
+  /// Nothing: the host knows, and does not tell.
+  virtual std::optional<Edges> edges() const { return std::nullopt; }
+  virtual Socket* as_socket() { return nullptr; }
   /// True if poll() may change without any guest thread's doing: the host decides (a terminal, a pipe on
   /// stdin).
   virtual bool waits_for_host() const { return false; }
@@ -144,6 +158,7 @@ struct PipeBuffer {
   static constexpr std::size_t kAtomic = 4096;  ///< PIPE_BUF: writes up to here are not split
   std::deque<std::byte> bytes;
   int readers = 0, writers = 0;
+  Edges edges;
   std::uint64_t ino = 0;
 };
 
@@ -155,6 +170,13 @@ class PipeEnd : public OpenFile {
   std::int64_t write(std::span<const std::byte> from) override;
   std::int64_t stat(abi::Stat& result) override;
   std::uint32_t poll(std::uint32_t events) override;
+  std::optional<Edges> edges() const override { return pipe_->edges; }
+  bool is_same(const PipeEnd& other) const { return pipe_ == other.pipe_; }
+  /// As read(), and the bytes stay.
+  std::int64_t peek(std::span<std::byte> to) const;
+  /// Bytes that put() takes, kWouldBlock if none, or -EPIPE: nothing reads.
+  std::int64_t room() const;
+  void put(std::span<const std::byte> from);
   std::int64_t available() override { return static_cast<std::int64_t>(pipe_->bytes.size()); }
 
  private:
@@ -169,9 +191,11 @@ class EventCounter : public OpenFile {
   std::int64_t write(std::span<const std::byte> from) override;
   std::int64_t stat(abi::Stat& result) override;
   std::uint32_t poll(std::uint32_t events) override;
+  std::optional<Edges> edges() const override { return edges_; }
 
  private:
   std::uint64_t count_;
+  Edges edges_;
   bool is_semaphore_;
 };
 

@@ -95,6 +95,9 @@ void Process::save(CheckpointWriter& file) const {
   file.text(p.directory);
   file.number(p.umask);
   file.number(p.next_pipe);
+  const auto [last_socket, next_port] = p.network.numbers();
+  file.number(last_socket);
+  file.number(next_port);
   file.object(p.rng);
   file.number(p.unknown.size());
   for (const auto& [number, count] : p.unknown) file.number(number), file.number(count);
@@ -114,6 +117,7 @@ void Process::save(CheckpointWriter& file) const {
   for (std::int64_t fd = kStreams; fd < p.files.size(); ++fd) {
     const auto open = p.files.find(fd);
     if (open == nullptr) continue;
+    if (open->as_socket() != nullptr) refuse(fmt::format("descriptor {} is a socket", fd));
     if (open->path.empty()) refuse(fmt::format("descriptor {} is a pipe or a counter", fd));
     if (open->can_write()) refuse(fmt::format("{} is open for writing", open->path));
     if (open.use_count() > 2) refuse(fmt::format("{} is open under several descriptors", open->path));
@@ -176,6 +180,8 @@ void Process::restore(CheckpointReader& file) {
   p.directory = file.text();
   p.umask = static_cast<std::uint32_t>(file.number());
   p.next_pipe = file.number();
+  const std::uint64_t last_socket = file.number();
+  p.network.continue_with(last_socket, static_cast<std::uint16_t>(file.number()));
   file.bytes(std::as_writable_bytes(std::span(&p.rng, 1)));
   p.unknown.clear();
   for (std::uint64_t left = file.number(); left != 0; --left) {

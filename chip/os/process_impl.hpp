@@ -22,10 +22,12 @@
 #include "chip/os/elf_loader.hpp"
 #include "chip/os/file_table.hpp"
 #include "chip/os/linux_abi.hpp"
+#include "chip/os/network.hpp"
 #include "chip/os/open_file.hpp"
 #include "chip/os/path_resolver.hpp"
 #include "chip/os/process.hpp"
 #include "chip/os/signal_queue.hpp"
+#include "chip/os/socket.hpp"
 #include "chip/os/timers.hpp"
 #include "chip/os/user_memory.hpp"
 
@@ -46,6 +48,7 @@ struct Layout {
 };
 
 inline constexpr int kFirstTid = 1000;
+inline constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  ///< bytes of one call, as Linux
 
 enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal, disk };
 
@@ -229,6 +232,32 @@ struct Process::Impl {
   std::int64_t stat_at(Call& call, unsigned directory, unsigned path, std::uint32_t flags, abi::Stat& result);
   std::string proc_maps() const;
 
+  // --- sys_sockets.cpp, sys_socket_data.cpp
+  // ------------------------------------------------------------------
+  /// Null, with -errno: the descriptor is no socket.
+  std::shared_ptr<Socket> find_socket(std::int64_t fd, std::int64_t& error) const;
+  /// The call waits until files change, if it may, for `timeout` ns at most.
+  std::int64_t wait_for_files(Call& call, bool may_wait, std::optional<std::uint64_t> timeout);
+  std::int64_t get_address(const Socket& socket, Addr a, std::uint32_t bytes, SocketAddress& result) const;
+  std::int64_t get_destination(const Socket& socket, Addr a, std::uint32_t bytes, Destination& result);
+  /// Writes the address and its length, as far as there is room.
+  std::int64_t put_address(const SocketAddress& address, Family family, Addr a, Addr length);
+  std::int64_t socket_send(Call& call, Socket& socket, const std::vector<abi::Iovec>& ranges,
+                           std::uint32_t flags, Outgoing with);
+  std::int64_t socket_receive(Call& call, Socket& socket, const std::vector<abi::Iovec>& ranges,
+                              std::uint32_t flags, Incoming& with);
+  std::int64_t read_control(const Socket& socket, Addr a, std::uint64_t bytes, PassedFiles& result) const;
+  /// @returns the flags that recvmsg() tells; `bytes`: of the buffer, then of what it holds.
+  std::uint32_t write_control(const Socket& socket, PassedFiles passed, bool cloexec, Addr a,
+                              std::uint64_t& bytes);
+  std::int64_t send_message(Call& call, Socket& socket, Addr at, std::uint32_t flags);
+  std::int64_t receive_message(Call& call, Socket& socket, Addr at, std::uint32_t flags);
+  std::int64_t transfer_messages(Call& call, bool sends);
+  /// A result of a file is that of the call, or the call waits.
+  std::int64_t end_splice(Call& call, std::int64_t result, bool may_wait);
+  /// SIGPIPE for the caller.
+  void broken_pipe(Call& call);
+
   // --- sys_disk.cpp
   // ----------------------------------------------------------------------------------------
   bool is_on_disk(OpenFile& file) const;
@@ -299,6 +328,7 @@ struct Process::Impl {
   Addr stack_low = 0, stack_high = 0;
 
   Disk disk;
+  Network network;
   FileTable files;
   PathResolver resolver;
   std::string directory;  // the guest's working directory

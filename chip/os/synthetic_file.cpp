@@ -29,17 +29,41 @@ PipeEnd::PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags)
   ++(can_read() ? pipe_->readers : pipe_->writers);
 }
 
-PipeEnd::~PipeEnd() { --(can_read() ? pipe_->readers : pipe_->writers); }
+PipeEnd::~PipeEnd() {
+  --(can_read() ? pipe_->readers : pipe_->writers);
+  ++pipe_->edges.in;  // the other end sees that this one has gone
+  ++pipe_->edges.out;
+}
+
+std::int64_t PipeEnd::peek(std::span<std::byte> to) const {
+  const auto& bytes = pipe_->bytes;
+  if (bytes.empty()) return pipe_->writers == 0 ? 0 : kWouldBlock;
+  const std::size_t n = std::min(to.size(), bytes.size());
+  std::copy_n(bytes.begin(), n, to.begin());
+  return static_cast<std::int64_t>(n);
+}
 
 std::int64_t PipeEnd::read(std::span<std::byte> to) {
   if (!can_read()) return -EBADF;
   if (to.empty()) return 0;
   auto& bytes = pipe_->bytes;
-  if (bytes.empty()) return pipe_->writers == 0 ? 0 : kWouldBlock;
-  const std::size_t n = std::min(to.size(), bytes.size());
-  std::copy_n(bytes.begin(), n, to.begin());
-  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));
-  return static_cast<std::int64_t>(n);
+  const std::int64_t n = peek(to);
+  if (n <= 0) return n;
+  const bool was_writable = PipeBuffer::kCapacity - bytes.size() >= PipeBuffer::kAtomic;
+  bytes.erase(bytes.begin(), bytes.begin() + n);
+  if (!was_writable && PipeBuffer::kCapacity - bytes.size() >= PipeBuffer::kAtomic) ++pipe_->edges.out;
+  return n;
+}
+
+std::int64_t PipeEnd::room() const {
+  if (pipe_->readers == 0) return -EPIPE;
+  const std::size_t room = PipeBuffer::kCapacity - pipe_->bytes.size();
+  return room == 0 ? kWouldBlock : static_cast<std::int64_t>(room);
+}
+
+void PipeEnd::put(std::span<const std::byte> from) {
+  pipe_->bytes.insert(pipe_->bytes.end(), from.begin(), from.end());
+  ++pipe_->edges.in;
 }
 
 std::int64_t PipeEnd::write(std::span<const std::byte> from) {
@@ -49,7 +73,7 @@ std::int64_t PipeEnd::write(std::span<const std::byte> from) {
   const std::size_t room = PipeBuffer::kCapacity - pipe_->bytes.size();
   if (room == 0 || (from.size() <= PipeBuffer::kAtomic && room < from.size())) return kWouldBlock;
   const std::size_t n = std::min(room, from.size());
-  pipe_->bytes.insert(pipe_->bytes.end(), from.begin(), from.begin() + static_cast<std::ptrdiff_t>(n));
+  put(from.first(n));
   return static_cast<std::int64_t>(n);
 }
 
@@ -78,6 +102,7 @@ std::int64_t EventCounter::read(std::span<std::byte> to) {
   if (count_ == 0) return kWouldBlock;
   const std::uint64_t value = is_semaphore_ ? 1 : count_;
   count_ -= value;
+  ++edges_.out;
   std::memcpy(to.data(), &value, 8);
   return 8;
 }
@@ -89,6 +114,7 @@ std::int64_t EventCounter::write(std::span<const std::byte> from) {
   if (value == ~std::uint64_t{0}) return -EINVAL;
   if (value > ~std::uint64_t{0} - 1 - count_) return kWouldBlock;
   count_ += value;
+  ++edges_.in;
   return 8;
 }
 

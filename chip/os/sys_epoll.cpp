@@ -26,6 +26,18 @@ bool can_wait(OpenFile& file) {
 
 }  // namespace
 
+std::shared_ptr<OpenFile> EpollSet::Interest::watched() const {
+  constexpr std::uint32_t kWrites = PollBits::kOut | PollBits::kWriteNormal,
+                          kReads = PollBits::kIn | PollBits::kReadNormal | PollBits::kReadHangUp | 2;
+  if (events == 0) return nullptr;
+  auto open = file.lock();
+  if (!open || (events & kEdgeTriggered) == 0 || !seen) return open;
+  const std::optional<Edges> now = open->edges();
+  const bool reads = (events & kReads) != 0 || (events & kWrites) == 0, writes = (events & kWrites) != 0;
+  const bool is_new = !now || (reads && now->in != seen->in) || (writes && now->out != seen->out);
+  return is_new ? open : nullptr;
+}
+
 std::int64_t EpollSet::add(std::int32_t fd, Interest interest) {
   const auto [it, is_new] = interests_.try_emplace(fd, interest);
   if (is_new) return 0;
@@ -50,11 +62,15 @@ std::int64_t EpollSet::remove(std::int32_t fd, const std::shared_ptr<OpenFile>& 
 
 std::vector<std::pair<std::int32_t, EpollSet::Interest>> EpollSet::interests() {
   std::erase_if(interests_, [](const auto& entry) { return entry.second.file.expired(); });
-  return {interests_.begin(), interests_.end()};
+  const auto first = interests_.lower_bound(first_);
+  std::vector<std::pair<std::int32_t, Interest>> result(first, interests_.end());
+  result.insert(result.end(), interests_.begin(), first);
+  return result;
 }
 
 void EpollSet::reported(std::int32_t fd) {
   Interest& interest = interests_.at(fd);
+  if (const auto file = interest.file.lock()) interest.seen = file->edges();
   if ((interest.events & kOneShot) != 0) interest.events = 0;
 }
 
@@ -67,8 +83,8 @@ std::int64_t EpollSet::stat(abi::Stat& result) {
 
 std::uint32_t EpollSet::poll(std::uint32_t events) {
   for (const auto& [fd, interest] : interests()) {
-    const auto file = interest.file.lock();
-    if (interest.events != 0 && (file->poll(interest.events) & (interest.events | kAlwaysReported)) != 0)
+    const auto file = interest.watched();
+    if (file && (file->poll(interest.events) & (interest.events | kAlwaysReported)) != 0)
       return events & PollBits::kIn;
   }
   return 0;
@@ -94,7 +110,8 @@ std::int64_t Process::Impl::sys_epoll_ctl(Call& call) {
   const auto set = std::dynamic_pointer_cast<EpollSet>(set_file);
   // A set within a set, which Linux allows, could contain itself.
   if (!set || std::dynamic_pointer_cast<EpollSet>(file)) return -EINVAL;
-  const EpollSet::Interest interest{file, event.events | kAlwaysReported, event.data};
+  const EpollSet::Interest interest{file, event.events | kAlwaysReported, event.data, {}};
+  files_changed = true;  // for threads that wait for the set: what they watch from now on may be ready
   switch (operation) {
     case kAdd:
       return set->add(call.i32(2), interest);
@@ -132,14 +149,18 @@ std::int64_t Process::Impl::sys_epoll_pwait(Call& call) {
   }
   const auto interests = set->interests();
   std::vector<std::pair<std::shared_ptr<OpenFile>, std::uint32_t>> requests;
-  for (const auto& [fd, interest] : interests)
-    requests.emplace_back(interest.events != 0 ? interest.file.lock() : nullptr, interest.events);
+  for (const auto& [fd, interest] : interests) requests.emplace_back(interest.watched(), interest.events);
   std::vector<std::uint32_t> ready;
   poll_files(call, requests, ready, deadline);
   if (call.outcome == SyscallOutcome::blocked) return 0;
   std::int64_t count = 0;
-  for (std::size_t i = 0; i < ready.size() && count < most; ++i) {
+  set->begin_with(0);
+  for (std::size_t i = 0; i < ready.size(); ++i) {
     if (ready[i] == 0) continue;
+    if (count == most) {
+      set->begin_with(interests[i].first);
+      break;
+    }
     const EpollEvent event{ready[i], 0, interests[i].second.data};
     user.write(call.a[1] + static_cast<std::uint64_t>(count) * sizeof event, &event, sizeof event);
     set->reported(interests[i].first);

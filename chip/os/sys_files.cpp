@@ -13,7 +13,6 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux
 constexpr std::uint64_t kChunk = std::uint64_t{4} << 20;
 constexpr std::uint64_t kMaxIovecs = 1024;
 
@@ -60,6 +59,10 @@ std::int64_t Process::Impl::transfer_in(Call& call, const std::shared_ptr<OpenFi
                                         std::optional<std::int64_t> offset) {
   OpenFile& file = *open_file;
   if (!file.can_read()) return -EBADF;
+  if (Socket* const socket = file.as_socket()) {
+    Incoming with;
+    return offset ? -ESPIPE : socket_receive(call, *socket, ranges, 0, with);
+  }
   if (is_on_disk(file)) return begin_disk_transfer(call, open_file, ranges, offset, false);
   for (const auto& range : ranges)
     if (!user.writable(range.base, range.bytes)) return -EFAULT;
@@ -91,6 +94,8 @@ std::int64_t Process::Impl::transfer_out(Call& call, const std::shared_ptr<OpenF
                                          std::optional<std::int64_t> offset) {
   OpenFile& file = *open_file;
   if (!file.can_write()) return -EBADF;
+  if (Socket* const socket = file.as_socket())
+    return offset ? -ESPIPE : socket_send(call, *socket, ranges, 0, {});
   if (is_on_disk(file)) return begin_disk_transfer(call, open_file, ranges, offset, true);
   for (const auto& range : ranges)
     if (!user.readable(range.base, range.bytes)) return -EFAULT;
@@ -100,11 +105,7 @@ std::int64_t Process::Impl::transfer_out(Call& call, const std::shared_ptr<OpenF
   std::uint64_t done = call.progress, skip = call.progress;
   const auto failed = [&](std::int64_t error) -> std::int64_t {
     file_changed(file);
-    if (error == -EPIPE) {
-      abi::Siginfo siginfo{};
-      siginfo.signo = abi::kSigPipe;
-      send_signal(&call.thread, siginfo);
-    }
+    if (error == -EPIPE) broken_pipe(call);
     return done != 0 ? static_cast<std::int64_t>(done) : error;
   };
   // Several ranges to a pipe or terminal are one write: gathered, so that no other writer comes between.
@@ -248,6 +249,7 @@ std::int64_t Process::Impl::sys_sendfile(Call& call) {
   const std::int64_t done = copy_between(*from, at, *to, std::nullopt, call.a[3]);
   file_changed(*to);
   if (done == kWouldBlock) return would_block(call, *to);
+  if (done == -EPIPE) broken_pipe(call);
   if (done < 0) return done;
   files_changed = true;
   if (has_offset) {
@@ -469,7 +471,8 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
 
 // No descriptor is a terminal: see StandardStream.
 std::int64_t Process::Impl::sys_ioctl(Call& call) {
-  constexpr std::uint32_t kReadable = 0x541b, kNonBlocking = 0x5421, kCloexec = 0x5451, kNoCloexec = 0x5450;
+  constexpr std::uint32_t kReadable = 0x541b, kUnsent = 0x5411, kNonBlocking = 0x5421, kCloexec = 0x5451,
+                          kNoCloexec = 0x5450;
   auto* entry = files.entry(call.i32(0));
   if (entry == nullptr) return -EBADF;
   switch (call.u32(1)) {
@@ -477,6 +480,11 @@ std::int64_t Process::Impl::sys_ioctl(Call& call) {
       const std::int64_t bytes = entry->file->available();
       if (bytes < 0) return bytes;
       return user.put(call.a[2], static_cast<std::int32_t>(bytes)) ? 0 : -EFAULT;
+    }
+    case kUnsent: {
+      Socket* const socket = entry->file->as_socket();
+      if (socket == nullptr) return -ENOTTY;
+      return user.put(call.a[2], static_cast<std::int32_t>(socket->unreceived())) ? 0 : -EFAULT;
     }
     case kNonBlocking: {
       const auto on = user.get<std::int32_t>(call.a[2]);

@@ -251,7 +251,10 @@ std::int64_t Process::Impl::sys_readlinkat(Call& call) {
       std::int64_t error = -ENOENT;
       const auto file = open_virtual(where.absolute, abi::kReadOnly, error);
       if (!file) return error;
-      link = file->path.empty() ? "pipe:[0]" : file->path;
+      Socket* const socket = file->as_socket();
+      link = socket != nullptr    ? fmt::format("socket:[{}]", socket->number())
+             : file->path.empty() ? "pipe:[0]"
+                                  : file->path;
     }
     std::int64_t error = -ENOENT;
     if (link.empty()) return open_virtual(where.absolute, abi::kReadOnly, error) ? -EINVAL : -ENOENT;

@@ -13,6 +13,7 @@ std::int64_t TimerFile::read(std::span<std::byte> to) {
   const std::uint64_t count = timer_.expirations(clock_.nanoseconds());
   if (count == 0) return kWouldBlock;
   timer_.consume(count);
+  taken_ += count;
   announced_ = 0;
   std::memcpy(to.data(), &count, 8);
   return 8;
@@ -29,7 +30,12 @@ std::uint32_t TimerFile::poll(std::uint32_t events) {
   return timer_.expirations(clock_.nanoseconds()) != 0 ? events & PollBits::kIn : 0;
 }
 
+std::optional<Edges> TimerFile::edges() const {
+  return Edges{taken_ + timer_.expirations(clock_.nanoseconds()), 0};
+}
+
 void TimerFile::set(const IntervalTimer& timer) {
+  taken_ += timer_.expirations(clock_.nanoseconds());
   timer_ = timer;
   announced_ = 0;
 }

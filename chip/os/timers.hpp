@@ -52,6 +52,7 @@ class TimerFile : public OpenFile {
   std::int64_t write(std::span<const std::byte>) override { return -EINVAL; }
   std::int64_t stat(abi::Stat& result) override;
   std::uint32_t poll(std::uint32_t events) override;
+  std::optional<Edges> edges() const override;
 
   void set(const IntervalTimer& timer);
   const IntervalTimer& timer() const { return timer_; }
@@ -65,6 +66,7 @@ class TimerFile : public OpenFile {
   IntervalTimer timer_;
   bool is_realtime_;
   std::uint64_t announced_ = 0;  // of timer_
+  std::uint64_t taken_ = 0;      // expirations that timer_ does not count any more
 };
 
 }  // namespace rubato::chip

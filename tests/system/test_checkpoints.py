@@ -79,6 +79,16 @@ PROGRAM = r"""
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+static void take_a_port(void) {
+  struct sockaddr_in own = {.sin_family = AF_INET};
+  socklen_t bytes = sizeof own;
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  if (bind(fd, (void*)&own, bytes) != 0 || getsockname(fd, (void*)&own, &bytes) != 0) exit(3);
+  printf("port %d\n", ntohs(own.sin_port));
+  close(fd);
+}
 static void handler(int signal) { printf("signal %d\n", signal); }
 static void before(const char* what, const char* file) {
   char word[8] = {0};
@@ -87,6 +97,8 @@ static void before(const char* what, const char* file) {
     if (fd < 0 || read(fd, word, 4) != 4) exit(3);
     printf("before: %s, descriptor %d\n", word, fd);
   }
+  if (strcmp(what, "port") == 0) take_a_port();
+  if (strcmp(what, "socket") == 0 && socket(AF_INET, SOCK_STREAM, 0) < 0) exit(3);
   if (strcmp(what, "pipe") == 0) { int ends[2]; if (pipe(ends) != 0) exit(3); }
   if (strcmp(what, "writes") == 0 && open("written", O_WRONLY | O_CREAT, 0644) < 0) exit(3);
   if (strcmp(what, "stdin") == 0 && read(0, word, 4) != 4) exit(3);
@@ -100,6 +112,7 @@ __attribute__((noinline)) void behind(const char* what) {
     if (read(3, word, 4) != 4) exit(3);
     printf("behind: %s\n", word);
   }
+  if (strcmp(what, "port") == 0) take_a_port();
   if (strcmp(what, "signal") == 0) raise(SIGUSR1);
 }
 int main(int argc, char** argv) {
@@ -132,7 +145,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "program"
 
 
-@pytest.mark.parametrize("what", ["", "file", "signal"])
+@pytest.mark.parametrize("what", ["", "file", "signal", "port"])
 def test_memory_files_and_signals_are_restored(rubato_chip: Path, program: Path, tmp_path: Path, what: str) -> None:
     (tmp_path / "input").write_text("abcdefgh")
     words = ["--cores", "1", "--roi", "behind", program, what, str(tmp_path / "input")]
@@ -141,12 +154,14 @@ def test_memory_files_and_signals_are_restored(rubato_chip: Path, program: Path,
     assert (tmp_path / "file").stat().st_size < 2_000_000, "a reserve is not written"
     whole = results(rubato_chip, tmp_path / "whole", *words)
     assert results(rubato_chip, tmp_path / "rest", "--restore", tmp_path / "file", *words) == whole
-    expected = {"": b"", "file": b"before: abcd, descriptor 3\nbehind: efgh\n", "signal": b"signal 10\n"}[what]
+    expected = {"": b"", "file": b"before: abcd, descriptor 3\nbehind: efgh\n", "signal": b"signal 10\n",
+                "port": b"port 32768\nport 32769\n"}[what]
     assert whole[1].startswith(expected + b"kept hidden ")
 
 
 @pytest.mark.parametrize(("what", "sentence"), [
     ("pipe", "descriptor 3 is a pipe or a counter"),
+    ("socket", "descriptor 3 is a socket"),
     ("writes", "/written is open for writing"),
     ("stdin", "the program has read its standard input"),
     ("closed", "the program has closed or redirected its descriptor 0"),

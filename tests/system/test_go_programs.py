@@ -1,4 +1,4 @@
-"""Go programs with timers and pipes on the chip: their runtime waits in epoll."""
+"""Go programs on the chip, whose runtime waits in epoll: timers and pipes; servers and clients on loopback."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -11,20 +11,32 @@ from pathlib import Path
 import pytest
 
 GO = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-OUTPUT = """woke 1 2 3
+OUTPUTS = {
+    "go_timers": """woke 1 2 3
 slept long enough true
 timeout
 deadline true
 through the poller EOF
-"""
+""",
+    "go_net": """POST /page0 0
+POST /page1 10000
+POST /page2 20000
+POST /page3 30000
+Get "http://127.0.0.1:9/": dial tcp 127.0.0.1:9: connect: connection refused
+datagram true <nil>
+timeout true
+echoed 300000 <nil>
+""",
+}
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=OUTPUTS)
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if GO is None:
         pytest.skip("there is no Go compiler here")
-    built = tmp_path_factory.mktemp("go") / "timers"
-    source = Path(__file__).resolve().parents[1] / "guest" / "go_timers.go"
+    name = request.param
+    built = tmp_path_factory.mktemp("go") / name
+    source = Path(__file__).resolve().parents[1] / "guest" / f"{name}.go"
     # The cache of compiled packages is kept beside the compiler's own, in the user's folder, if there is one.
     environment = os.environ | {"GOOS": "linux", "GOARCH": "riscv64", "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod",
                                 "GOTOOLCHAIN": "local", "GOPROXY": "off"}
@@ -35,14 +47,22 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("cores", [1, 4])
-def test_timers_and_pipes_of_go_work(cores: int, program: Path, rubato_chip: Path, tmp_path: Path) -> None:
+def test_programs_of_go_work(cores: int, program: Path, rubato_chip: Path, tmp_path: Path) -> None:
     """As `rubato run` starts it. Twice the same, to the byte."""
     stats = []
     for name in ("a", "b"):
         command = [rubato_chip, "--quiet", "--cores", str(cores), "--out", tmp_path / name, program]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert done.stdout == OUTPUT
+        assert done.stdout == OUTPUTS[program.name]
         assert "not implemented" not in done.stderr
         stats.append((tmp_path / name / "stats.json").read_bytes())
     assert stats[0] == stats[1]
+
+
+@pytest.mark.parametrize("program", ["go_net"], indirect=True)
+def test_the_network_of_go_works_in_fast_forward(program: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    command = [rubato_chip, "--quiet", "--roi", "@markers", "--out", tmp_path / "run", program]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == OUTPUTS["go_net"]

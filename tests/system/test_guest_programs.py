@@ -28,7 +28,7 @@ NEEDS_QEMU = pytest.mark.skipif(
 )
 THREADED = [
     "threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more",
-    "heap", "reservations", "one_set", "epoll", "timers",
+    "heap", "reservations", "one_set", "epoll", "timers", "socket_events",
 ]  # fmt: skip
 PROGRAMS = sorted(s.stem for s in SOURCES.glob("*.c*") if s.suffix in {".c", ".cpp"} and is_compared(s))
 

@@ -99,7 +99,7 @@ def test_a_wait_without_end_is_found(cores: str, setting: str, guests: Path, rub
         done = run(rubato_chip, guests, f"forever {tasks}", cores, setting)
         assert done.returncode == 4
         assert "nothing can proceed: every thread and task waits for another" in done.stderr
-        waiting = done.stderr.count("waits for a pipe or other file to become ready")
+        waiting = done.stderr.count("waits for a pipe, socket or other file to become ready")
         assert waiting == done.stderr.count(", timestamp 1, waits in a system call") >= 2
         assert (tasks == 2) == (waiting == 2)
 
@@ -223,4 +223,4 @@ def test_a_wait_for_a_group_ends_with_its_members_wait_and_is_found_if_that_has_
     done = run(rubato_chip, guests, "ever", cores, setting, program=program)
     assert (done.returncode, done.stdout) == (4, "")
     assert "nothing can proceed: every thread and task waits for another" in done.stderr
-    assert "waits for a pipe or other file to become ready" in done.stderr
+    assert "waits for a pipe, socket or other file to become ready" in done.stderr
