@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "chip/isa/fp.hpp"
+#include "chip/isa/fp_more.hpp"
 #include "chip/isa/insn.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/vocabulary/memory_system.hpp"
@@ -53,6 +54,8 @@ inline std::uint64_t loaded(isa::Op op, std::uint64_t raw) {
       return sign_extended<std::int16_t>(raw);
     case isa::Op::lw:
       return sign_extended<std::int32_t>(raw);
+    case isa::Op::flh:
+      return isa::fp::box_half(static_cast<std::uint16_t>(raw));
     case isa::Op::flw:
       return isa::fp::box(static_cast<std::uint32_t>(raw));
     default:

@@ -76,6 +76,7 @@ std::uint64_t bits(T value) {
   std::memcpy(&word, &value, sizeof value);
   return word;
 }
+std::uint64_t bits(const CacheBlock& block) { return block.words[0]; }
 
 }  // namespace
 
@@ -427,7 +428,7 @@ skipped:  // a doomed run's load without right gives 0, its store is dropped
     ++insn;
     goto* labels[static_cast<unsigned>(insn->op)];
   }
-  if (insn->is_load()) WRITE_RD(insn->op == Op::flw ? ~std::uint64_t{0} << 32 : 0);
+  if (insn->is_load()) WRITE_RD(loaded(insn->op, 0));
   slot.done = issue + 1;
   slot.source = ResultSource::core;
   COMPLETE;

@@ -4,8 +4,10 @@
 namespace rubato::chip {
 
 std::size_t UndoLogger::entries_of(Addr address, unsigned bytes) const {
-  const Addr first = address & ~Addr{7}, last = (address + bytes - 1) & ~Addr{7};
-  return (is_logged(first) ? 1U : 0U) + (last != first && is_logged(last) ? 1U : 0U);
+  std::size_t entries = 0;
+  for (Addr word = address & ~Addr{7}; word < address + bytes; word += 8)
+    entries += is_logged(word) ? 1U : 0U;
+  return entries;
 }
 
 bool UndoLogger::make_room(std::size_t entries, IssueSlot& slot) {

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/check.hpp"
+#include "chip/isa/fp_more.hpp"
 #include "chip/isa/task_instructions.hpp"
 
 namespace rubato::chip::isa {
@@ -45,7 +46,7 @@ std::string csr_name(std::int32_t number) {
     case csr::instret:
       return "instret";
     default:
-      return fmt::format("{:#x}", number);
+      return fmt::format("hpmcounter{}", static_cast<unsigned>(number) - csr::cycle);
   }
 }
 
@@ -55,8 +56,62 @@ std::string_view rounding(const Insn& insn) {
   const std::string_view name = mnemonic(insn.op);
   const bool rounds = insn.cls == InsnClass::fp_add || insn.cls == InsnClass::fp_mul ||
                       insn.cls == InsnClass::fp_fma || insn.cls == InsnClass::fp_div ||
-                      insn.cls == InsnClass::fp_sqrt || name.starts_with("fcvt");
+                      insn.cls == InsnClass::fp_sqrt || name.starts_with("fcvt") ||
+                      name.starts_with("fround");
   return rounds ? kRoundings[insn.rm & 7] : std::string_view{};
+}
+
+/// "fli.s ft0, 0.25", as assemblers have it.
+std::string float_constant(const Insn& insn) {
+  const std::string value = insn.rm == fp::kSmallestNormal ? "min"
+                            : insn.rm == fp::kInfinity     ? "inf"
+                            : insn.rm == fp::kNotANumber   ? "nan"
+                                                           : fmt::format("{}", fp::kConstants[insn.rm]);
+  return fmt::format("{} {}, {}", mnemonic(insn.op), register_name(insn.rd), value);
+}
+
+/// Integer instructions without a second source register.
+std::string one_source(const Insn& insn, bool has_immediate) {
+  const std::string text =
+      fmt::format("{} {}, {}", mnemonic(insn.op), register_name(insn.rd), register_name(insn.rs1));
+  return has_immediate ? fmt::format("{}, {}", text, insn.imm) : text;
+}
+
+std::string int_alu(const Insn& insn) {
+  const std::string_view name = mnemonic(insn.op);
+  switch (insn.op) {
+    case Op::pause:
+      return std::string(name);
+    case Op::lui:
+    case Op::auipc:
+      return fmt::format("{} {}, {:#x}", name, register_name(insn.rd),
+                         static_cast<std::uint32_t>(insn.imm) >> 12);
+    case Op::clz:
+    case Op::clzw:
+    case Op::ctz:
+    case Op::ctzw:
+    case Op::cpop:
+    case Op::cpopw:
+    case Op::sext_b:
+    case Op::sext_h:
+    case Op::zext_h:
+    case Op::orc_b:
+    case Op::rev8:
+      return one_source(insn, false);
+    case Op::slli_uw:
+    case Op::rori:
+    case Op::roriw:
+    case Op::bclri:
+    case Op::bexti:
+    case Op::binvi:
+    case Op::bseti:
+      return one_source(insn, true);
+    default:
+      break;
+  }
+  if (insn.op < Op::add || (insn.op >= Op::addiw && insn.op <= Op::sraiw)) return one_source(insn, true);
+  return fmt::format("{} {}, {}, {}", name, register_name(insn.rd), register_name(insn.rs1),
+                     register_name(insn.rs2));
 }
 
 std::string task(const Insn& insn) {
@@ -127,21 +182,20 @@ std::string disassemble(const Insn& insn, Addr pc) {
     case InsnClass::branch:
       return fmt::format("{} {}, {}, {:#x}", name, rs1, rs2, target);
     case InsnClass::load:
+      if (insn.op == Op::cbo_clean || insn.op == Op::cbo_flush) return fmt::format("{} ({})", name, rs1);
       return fmt::format("{} {}, {}({})", name, rd, insn.imm, rs1);
     case InsnClass::store:
       return fmt::format("{} {}, {}({})", name, rs2, insn.imm, rs1);
     case InsnClass::atomic:
+      if (insn.op == Op::cbo_zero) return fmt::format("{} ({})", name, rs1);
       if (insn.op == Op::lr_w || insn.op == Op::lr_d) return fmt::format("{} {}, ({})", name, rd, rs1);
       return fmt::format("{} {}, {}, ({})", name, rd, rs2, rs1);
     case InsnClass::fp_fma:
       return fmt::format("{} {}, {}, {}, {}{}", name, rd, rs1, rs2, register_name(insn.rs3), rounding(insn));
     case InsnClass::int_alu:
-      if (insn.op == Op::lui || insn.op == Op::auipc)
-        return fmt::format("{} {}, {:#x}", name, rd, static_cast<std::uint32_t>(insn.imm) >> 12);
-      if (insn.op < Op::add || (insn.op >= Op::addiw && insn.op <= Op::sraiw))
-        return fmt::format("{} {}, {}, {}", name, rd, rs1, insn.imm);
-      [[fallthrough]];
+      return int_alu(insn);
     default:
+      if (insn.op == Op::fli_s || insn.op == Op::fli_d) return float_constant(insn);
       // An f register 0 as rs2 has number 32, so number 0 means that there is no second source.
       if (insn.cls >= InsnClass::fp_add && insn.rs2 == 0)
         return fmt::format("{} {}, {}{}", name, rd, rs1, rounding(insn));

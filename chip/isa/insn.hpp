@@ -27,7 +27,7 @@ enum class InsnClass : std::uint8_t {
   int_div,
   load,  ///< integer and floating point
   store,
-  atomic,         ///< amo, lr, sc
+  atomic,         ///< amo, lr, sc, cbo.zero
   branch,         ///< conditional
   jump,           ///< jal: target known when decoded
   jump_indirect,  ///< jalr
@@ -62,7 +62,7 @@ struct Insn {
 
   Op op = Op::illegal;
   std::uint8_t rd = kSink, rs1 = 0, rs2 = 0, rs3 = 0;
-  std::uint8_t rm = 0;      ///< rounding mode of FP arithmetic; the 5-bit immediate of csrr*i
+  std::uint8_t rm = 0;      ///< rounding mode of FP arithmetic; 5-bit immediate of csrr*i; constant of fli
   std::uint8_t offset = 0;  ///< bytes from the start of the block to this instruction
   std::int32_t imm = 0;     ///< immediate; CSR number; for `illegal` the instruction word
   InsnClass cls = InsnClass::pseudo;
@@ -86,7 +86,7 @@ static_assert(sizeof(Insn) == 16);
 /// CSR numbers of user mode.
 namespace csr {
 inline constexpr unsigned fflags = 0x001, frm = 0x002, fcsr = 0x003, cycle = 0xc00, time = 0xc01,
-                          instret = 0xc02;
+                          instret = 0xc02, hpmcounter3 = 0xc03, hpmcounter31 = 0xc1f;
 }
 
 }  // namespace rubato::chip::isa

@@ -1,4 +1,4 @@
-// Integer arithmetic of RV64IM whose corner cases C++ leaves undefined or has no operator for.
+// Integer arithmetic of RV64IM and Zbb whose corner cases C++ leaves undefined or has no operator for.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -61,6 +61,13 @@ constexpr std::uint64_t divu32(std::uint64_t a, std::uint64_t b) {
 }
 constexpr std::uint64_t remu32(std::uint64_t a, std::uint64_t b) {
   return zext32(b) == 0 ? sext32(a) : sext32(zext32(a) % zext32(b));
+}
+
+/// orc.b: each byte that has a bit set becomes 0xff.
+constexpr std::uint64_t bytes_that_are_set(std::uint64_t v) {
+  constexpr std::uint64_t kLow7 = 0x7f7f'7f7f'7f7f'7f7f;
+  const std::uint64_t tops = (((v & kLow7) + kLow7) | v) & ~kLow7;  // bit 7 of each byte that is not 0
+  return (tops - (tops >> 7)) | tops;
 }
 
 }  // namespace rubato::chip::isa

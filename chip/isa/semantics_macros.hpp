@@ -46,9 +46,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
+#include "chip/isa/cache_block.hpp"
 #include "chip/isa/fp.hpp"
+#include "chip/isa/fp_more.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
 #include "chip/isa/integer.hpp"
@@ -62,9 +65,11 @@
 #define NEXT_PC (PC + INSN.length)
 #define WRITE_RD(value) REGS[INSN.rd] = (value)
 #define FFLAGS (STATE.fcsr)
-#define CSR_READ(number)                                                                        \
-  ((number) <= static_cast<int>(csr::fcsr) ? fp::read_csr(STATE, static_cast<unsigned>(number)) \
-                                           : READ_COUNTER(number))
+// hpmcounter3 and above count nothing: the manual allows counters that are always 0.
+#define CSR_READ(number)                                                                             \
+  ((number) <= static_cast<int>(csr::fcsr)      ? fp::read_csr(STATE, static_cast<unsigned>(number)) \
+   : (number) <= static_cast<int>(csr::instret) ? READ_COUNTER(number)                               \
+                                                : 0)
 #define CSR_WRITE(number, value) fp::write_csr(STATE, static_cast<unsigned>(number), value)
 #define ROUNDING                                                                   \
   const unsigned rm = INSN.rm == Insn::kDynamic ? (STATE.fcsr >> 5) & 7 : INSN.rm; \

@@ -252,4 +252,39 @@ std::uint64_t to_integer(Format f, std::uint64_t bits, int width, bool is_signed
                      : value;
 }
 
+std::uint64_t to_integral(Format f, std::uint64_t bits, unsigned rm, std::uint32_t& flags) {
+  const Number a = unpack(f, bits);
+  if (a.signaling) flags |= kInvalid;
+  if (a.kind == Kind::nan) return f.canonical_nan();
+  if (a.kind != Kind::finite || a.exponent >= f.fraction_bits) return bits;
+  const Rounded r = round_at(a.m, 127 - a.exponent, rm, a.negative);
+  if (r.inexact) flags |= kInexact;
+  // The rounded value has no more bits than a fraction: it is exact. A zero keeps the sign.
+  return (bits & f.sign_bit()) | from_integer(f, false, static_cast<std::uint64_t>(r.value), rm, flags);
+}
+
+std::uint64_t to_int32_modulo(std::uint64_t bits, std::uint32_t& flags) {
+  const Number a = unpack(kDouble, bits);
+  if (a.kind == Kind::zero) return 0;
+  if (a.kind != Kind::finite) {
+    flags |= kInvalid;
+    return 0;
+  }
+  constexpr int kFarOut = 127;  // from here on the low 32 bits are zeros: a double has 53 that are not
+  if (a.exponent >= kFarOut) {
+    flags |= kInvalid;
+    return 0;
+  }
+  const Rounded r = round_at(a.m, 127 - a.exponent, kTowardZero, a.negative);
+  constexpr u128 kLimit = u128{1} << 31;
+  if (r.value >= (a.negative ? kLimit + 1 : kLimit)) {
+    flags |= kInvalid;
+  } else if (r.inexact) {
+    flags |= kInexact;
+  }
+  const auto low = static_cast<std::uint32_t>(r.value);
+  return static_cast<std::uint64_t>(
+      static_cast<std::int64_t>(static_cast<std::int32_t>(a.negative ? 0 - low : low)));
+}
+
 }  // namespace rubato::chip::isa::soft

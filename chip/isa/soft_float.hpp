@@ -20,7 +20,7 @@ struct Format {
   constexpr std::uint64_t quiet_bit() const { return std::uint64_t{1} << (fraction_bits - 1); }
   constexpr std::uint64_t canonical_nan() const { return infinity() | quiet_bit(); }
 };
-inline constexpr Format kSingle{8, 23}, kDouble{11, 52};
+inline constexpr Format kHalf{5, 10}, kSingle{8, 23}, kDouble{11, 52};
 
 /// fflags bits.
 inline constexpr std::uint32_t kInexact = 1, kUnderflow = 2, kOverflow = 4, kDivideByZero = 8, kInvalid = 16;
@@ -41,5 +41,10 @@ std::uint64_t from_integer(Format f, bool negative, std::uint64_t magnitude, uns
 /// Rounded to an integer of `bits` (32 or 64), saturating; the result is sign-extended from `bits`.
 std::uint64_t to_integer(Format f, std::uint64_t a, int bits, bool is_signed, unsigned rm,
                          std::uint32_t& flags);
+/// Rounded to an integral value of the same format; inexact if that is another value.
+std::uint64_t to_integral(Format f, std::uint64_t a, unsigned rm, std::uint32_t& flags);
+/// fcvtmod.w.d: a double, truncated, modulo 2^32, sign-extended; 0 for infinities and NaNs. The flags are
+/// those of fcvt.w.d.
+std::uint64_t to_int32_modulo(std::uint64_t a, std::uint32_t& flags);
 
 }  // namespace rubato::chip::isa::soft

@@ -316,7 +316,8 @@ void SerialReplay::on_data(Addr address, unsigned bytes, bool is_store) {
     if (recorded == Kind::atomic || recorded == Kind::store_conditional) kind = recorded;
   }
   const TaskAction& action = take(kind, address, bytes);
-  if (kind == Kind::atomic) compare_load(action, address, bytes);
+  // An atomic of a whole block (cbo.zero) gives its old contents to no register.
+  if (kind == Kind::atomic && bytes <= sizeof action.value) compare_load(action, address, bytes);
   if (kind == Kind::store_conditional) {
     // Whether a reservation holds depends on caches: as it was on the chip.
     current_->hart.reservation = action.value != 0 ? address : HartState::kNoReservation;

@@ -26,6 +26,10 @@ std::uint64_t stored_bits(T value) {
   std::memcpy(&word, &value, sizeof value);
   return word;
 }
+template <>
+std::uint64_t stored_bits(CacheBlock block) {
+  return block.words[0];
+}
 
 std::uint8_t float_flags(const HartState& hart) {
   return static_cast<std::uint8_t>((hart.fcsr & 31) | fp::flags_of_host(_mm_getcsr()));

@@ -41,11 +41,12 @@ std::int32_t kept(Form form, std::int32_t imm) {
 }
 
 bool writes_integer(const Encoding& e) {
-  return !(e.floats & kFd) && e.form != Form::store && e.form != Form::branch && e.form != Form::none;
+  return !(e.floats & kFd) && e.form != Form::store && e.form != Form::branch && e.form != Form::block &&
+         e.form != Form::none;
 }
 
 TEST(Decode, EveryInstructionHasItsNameAndOperands) {
-  for (const Encoding& e : kEncodings) {
+  for (const Encoding& e : kAllEncodings) {
     if (e.form == Form::csr || e.form == Form::csr_imm) continue;
     for (const std::int32_t imm : {0, 4, -4, 0x7fe, -0x800, 0x12345678, -0x12345678}) {
       const Operands o{.rd = 11, .rs1 = 12, .rs2 = 13, .rs3 = 14, .rm = 2, .imm = imm};
@@ -54,8 +55,8 @@ TEST(Decode, EveryInstructionHasItsNameAndOperands) {
       ASSERT_EQ(mnemonic(insn.op), e.name);
       EXPECT_EQ(insn.length, 4);
       if (e.form == Form::none) continue;
-      const bool has_rd = e.form != Form::store && e.form != Form::branch;
-      const bool has_rs1 = e.form != Form::u && e.form != Form::jal;
+      const bool has_rd = e.form != Form::store && e.form != Form::branch && e.form != Form::block;
+      const bool has_rs1 = e.form != Form::u && e.form != Form::jal && e.form != Form::constant;
       const bool has_rs2 = e.form == Form::r || e.form == Form::amo || e.form == Form::store ||
                            e.form == Form::branch || e.form == Form::r_rm || e.form == Form::r4_rm;
       EXPECT_EQ(insn.rd, has_rd ? 11 + (e.floats & kFd ? 32 : 0) : Insn::kSink);
@@ -64,6 +65,8 @@ TEST(Decode, EveryInstructionHasItsNameAndOperands) {
       EXPECT_EQ(insn.rs3, e.form == Form::r4_rm ? 14 + 32 : 0);
       if (e.form == Form::r2_rm || e.form == Form::r_rm || e.form == Form::r4_rm) {
         EXPECT_EQ(insn.rm, 2);
+      } else if (e.form == Form::constant) {
+        EXPECT_EQ(insn.rm, 12);
       } else if (e.floats == kInt || e.form == Form::load || e.form == Form::store) {
         EXPECT_EQ(insn.imm, kept(e.form, imm));
       }
@@ -73,14 +76,14 @@ TEST(Decode, EveryInstructionHasItsNameAndOperands) {
 
 TEST(Decode, EveryOperationIsReached) {
   std::set<Op> reached;
-  for (const Encoding& e : kEncodings)
+  for (const Encoding& e : kAllEncodings)
     reached.insert(decode(encode(e, {.rd = 1, .rs1 = 1, .rs2 = 1, .rs3 = 1, .imm = 1})).op);
   for (unsigned i = static_cast<unsigned>(Op::lui); i < static_cast<unsigned>(Op::task_create); ++i)
     EXPECT_TRUE(reached.count(static_cast<Op>(i))) << mnemonic(static_cast<Op>(i));
 }
 
 TEST(Decode, AResultInX0GoesToTheSinkAndF0IsARegister) {
-  for (const Encoding& e : kEncodings)
+  for (const Encoding& e : kAllEncodings)
     if (writes_integer(e)) {
       EXPECT_EQ(decode(encode(e, {.rd = 0, .rs1 = 1, .rs2 = 1, .imm = 1})).rd, Insn::kSink) << e.name;
     }
@@ -108,6 +111,19 @@ TEST(Decode, ClassesSizesAndFlagsSayWhatTimingNeeds) {
   EXPECT_EQ(info_of("jalr").cls, InsnClass::jump_indirect);
   EXPECT_EQ(info_of("fence").cls, InsnClass::fence);
   EXPECT_EQ(info_of("ecall").cls, InsnClass::system);
+  for (const std::string_view name : {"sh3add.uw", "cpop", "rev8", "bseti", "rori", "czero.eqz", "pause"})
+    EXPECT_EQ(info_of(name).cls, InsnClass::int_alu) << name;
+  for (const std::string_view name :
+       {"fli.d", "fround.s", "fmaxm.d", "fltq.s", "fcvtmod.w.d", "fcvt.h.s", "fmv.x.h"})
+    EXPECT_EQ(info_of(name).cls, InsnClass::fp_misc) << name;
+  EXPECT_EQ(info_of("flh").cls, InsnClass::load);
+  EXPECT_EQ(info_of("fsh").cls, InsnClass::store);
+  EXPECT_EQ(info_of("flh").bytes, 2);
+  EXPECT_EQ(info_of("fsh").bytes, 2);
+  EXPECT_EQ(info_of("cbo.clean").cls, InsnClass::load);
+  EXPECT_EQ(info_of("cbo.zero").cls, InsnClass::atomic);
+  EXPECT_EQ(info_of("cbo.zero").bytes, 64);
+  EXPECT_TRUE(info_of("cbo.zero").is_load() && info_of("cbo.zero").is_store());
   EXPECT_EQ(info_of("flw").bytes, 4);
   EXPECT_EQ(info_of("fsd").bytes, 8);
   EXPECT_EQ(info_of("lbu").bytes, 1);
@@ -217,15 +233,56 @@ TEST(Decode, ReservedLongEncodingsAreIllegal) {
       {0x0000102f, "amo of 2 bytes"},
       {0x1010202f, "lr with rs2 1"},
       {0x2800202f, "amo funct5 5"},
-      {0x00001007, "flh"},
+      {0x00000007, "vector load"},
       {0x00004027, "fsq"},
+      {0x08000033, "pack, of Zbkb"},
+      {0x0a001033, "clmul, of Zbc"},
+      {0x0a003033, "clmulh, of Zbc"},
+      {0x0a00503b, "minu of words"},
+      {0x0e001033, "funct7 7, funct3 1"},
+      {0x0e006033, "funct7 7, funct3 6"},
+      {0x20001033, "funct7 0x10, funct3 1"},
+      {0x2000003b, "funct7 0x10 of words, funct3 0"},
+      {0x0810403b, "packw, of Zbkb: zext.h with rs2 1"},
+      {0x6000003b, "funct7 0x30 of words, funct3 0"},
+      {0x60301013, "count 3"},
+      {0x60601013, "funct7 0x30, immediate 0x606"},
+      {0x6040101b, "sext.b of words"},
+      {0x28705013 ^ 1 << 20, "orc.b with another shift"},
+      {0x69805013, "rev8 of 32 bits"},
+      {0x6870501b, "rev8 of words"},
+      {0x28005013, "bseti's funct3 is 1"},
+      {0x68005013, "binvi's funct3 is 1"},
+      {0x40001013, "srai's funct3 is 5"},
+      {0x60001013 | 8 << 20, "rotation to the left by an immediate"},
+      {0x6200501b, "roriw by 32"},
+      {0x0c00101b, "slli.uw by 64"},
+      {0x0800501b, "srli.uw"},
+      {0x0001200f, "cbo.inval, which user mode has not"},
+      {0x0030200f, "cbo 3"},
+      {0x0050200f, "cbo 5"},
+      {0x0040208f, "cbo.zero with rd"},
       {0x04000053, "fadd.h"},
       {0x06000053, "fadd.q"},
       {0x00005053, "fadd.s with rounding mode 5"},
       {0x02006053, "fadd.d with rounding mode 6"},
       {0x58100053, "fsqrt with rs2 1"},
       {0x20003053, "fsgnj funct3 3"},
-      {0x28002053, "fmin funct3 2"},
+      {0x28004053, "fmin funct3 4"},
+      {0xa0006053, "fcompare funct3 6"},
+      {0x40300053, "fcvt.s from kind 3"},
+      {0x40600053, "fround with rs2 6"},
+      {0x40405053, "fround.s with rounding mode 5"},
+      {0xc0801053, "fcvtmod.w.s"},
+      {0xc2800053, "fcvtmod.w.d with another rounding than rtz"},
+      {0xf0101053, "fli funct3 1"},
+      {0xf0200053, "fmv.w.x with rs2 2"},
+      {0x44200053, "fcvt.h.h"},
+      {0x44405053, "fround.h"},
+      {0x14000053, "fmul.h"},
+      {0xf4100053, "fli.h, of Zfh"},
+      {0xe4001053, "fclass.h, of Zfh"},
+      {0x46000053, "fcvt.q.s"},
       {0xa0003053, "fcompare funct3 3"},
       {0xc0400053, "fcvt to kind 4"},
       {0x40000053, "fcvt.s.s"},
@@ -241,8 +298,9 @@ TEST(Decode, ReservedLongEncodingsAreIllegal) {
       {0xc0001073, "csrrw cycle"},
       {0xc0206073, "csrrsi instret, 0 reads only"},
       {0x30002073, "csrr mstatus"},
-      {0xc0302073, "csrr hpmcounter3"},
-      {0x0000200f, "misc-mem funct3 2"},
+      {0xc0301073, "csrrw hpmcounter3"},
+      {0xc2002073, "csrr vl"},
+      {0x0000300f, "misc-mem funct3 3"},
       {0xffffffff, "all ones"},
       {0x0000002b, "custom-1"},
       {0x0000006b, "reserved opcode 1a"},
@@ -267,6 +325,36 @@ TEST(Decode, ControlRegistersOfUserMode) {
   EXPECT_EQ(text(0xc0002573), "csrrs a0, cycle, zero");
   EXPECT_EQ(text(0xc0102573), "csrrs a0, time, zero");
   EXPECT_EQ(text(0xc0202573), "csrrs a0, instret, zero");
+  EXPECT_EQ(text(0xc0302573), "csrrs a0, hpmcounter3, zero");
+  EXPECT_EQ(text(0xc1f02573), "csrrs a0, hpmcounter31, zero");
+}
+
+// Words and texts as binutils 2.42 pairs them.
+TEST(Decode, TextsOfTheNewerExtensions) {
+  const std::pair<std::uint32_t, const char*> cases[] = {{0x20c5a533, "sh1add a0, a1, a2"},
+                                                         {0x0bf5951b, "slli.uw a0, a1, 63"},
+                                                         {0x60059513, "clz a0, a1"},
+                                                         {0x6025951b, "cpopw a0, a1"},
+                                                         {0x0805c53b, "zext.h a0, a1"},
+                                                         {0x6b85d513, "rev8 a0, a1"},
+                                                         {0x63f5d513, "rori a0, a1, 63"},
+                                                         {0x61f5d51b, "roriw a0, a1, 31"},
+                                                         {0x4bf5d513, "bexti a0, a1, 63"},
+                                                         {0x0ec5d533, "czero.eqz a0, a1, a2"},
+                                                         {0x0100000f, "pause"},
+                                                         {0x0045a00f, "cbo.zero (a1)"},
+                                                         {0x0015a00f, "cbo.clean (a1)"},
+                                                         {0x00659507, "flh fa0, 6(a1)"},
+                                                         {0xfea59f27, "fsh fa0, -2(a1)"},
+                                                         {0xf0108553, "fli.s fa0, min"},
+                                                         {0xf0138553, "fli.s fa0, 0.125"},
+                                                         {0xf21f0553, "fli.d fa0, inf"},
+                                                         {0xf21f8553, "fli.d fa0, nan"},
+                                                         {0xf2100553, "fli.d fa0, -1"},
+                                                         {0x4045a553, "fround.s fa0, fa1, rdn"},
+                                                         {0xc2859553, "fcvtmod.w.d a0, fa1, rtz"},
+                                                         {0x4405f553, "fcvt.h.s fa0, fa1"}};
+  for (const auto& [word, expected] : cases) EXPECT_EQ(text(word), expected) << std::hex << word;
 }
 
 constexpr std::uint32_t task_word(TaskOp op, std::uint32_t imm, unsigned rd = 0, unsigned rs1 = 0) {

@@ -180,8 +180,8 @@ class Generator {
 
   Item arithmetic() {
     static const auto list = encodings([](const Encoding& e) {
-      return (e.form == Form::r && e.floats == kInt) || e.form == Form::i || e.form == Form::shift6 ||
-             e.form == Form::shift5 || e.form == Form::u;
+      return ((e.form == Form::r || e.form == Form::r2) && e.floats == kInt) || e.form == Form::i ||
+             e.form == Form::shift6 || e.form == Form::shift5 || e.form == Form::u;
     });
     Item item;
     const Encoding& e = any(list);
