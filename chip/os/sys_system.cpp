@@ -51,43 +51,6 @@ std::int64_t Process::Impl::sys_sysinfo(Call& call) {
   return user.put(call.a[0], info) ? 0 : -EFAULT;
 }
 
-// RV64IMAFDC, misaligned accesses fast; nothing else is claimed.
-std::int64_t Process::Impl::sys_riscv_hwprobe(Call& call) {
-  struct Pair {
-    std::int64_t key;
-    std::uint64_t value;
-  };
-  const std::uint64_t count = call.a[1];
-  if (call.a[4] != 0) return -EINVAL;
-  constexpr std::uint64_t kMaxPairs = 4096;
-  if (count > kMaxPairs) return -EINVAL;
-  std::vector<Pair> pairs(count);
-  const std::uint64_t bytes = count * sizeof(Pair);
-  if (!user.read(call.a[0], pairs.data(), bytes) || !user.writable(call.a[0], bytes)) return -EFAULT;
-  for (Pair& pair : pairs) {
-    switch (pair.key) {
-      case 0:
-      case 1:
-      case 2:
-        pair.value = 0;
-        break;  // vendor, architecture, implementation
-      case 3:
-        pair.value = 1;
-        break;  // base behaviour: IMA
-      case 4:
-        pair.value = 1 | 2;
-        break;  // extensions: FD, C
-      case 5:
-        pair.value = 3;
-        break;  // misaligned accesses: fast
-      default:
-        pair = {-1, 0};
-        break;
-    }
-  }
-  return user.write(call.a[0], pairs.data(), bytes) ? 0 : -EFAULT;
-}
-
 std::int64_t Process::Impl::sys_prlimit64(Call& call) {
   if (call.i32(0) != 0 && call.i32(0) != kFirstTid) return -ESRCH;
   if (call.u32(1) > 15) return -EINVAL;

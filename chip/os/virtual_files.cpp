@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "chip/os/isa_extensions.hpp"
 #include "chip/os/process_impl.hpp"
 
 namespace rubato::chip {
@@ -23,9 +24,8 @@ std::string with_self(std::string path) {
 std::string cpu_info(unsigned cores) {
   std::string text;
   for (unsigned core = 0; core < cores; ++core)
-    text += fmt::format(
-        "processor\t: {}\nhart\t\t: {}\nisa\t\t: rv64imafdc\nmmu\t\t: sv39\nuarch\t\t: rubato\n\n", core,
-        core);
+    text += fmt::format("processor\t: {}\nhart\t\t: {}\nisa\t\t: {}\nmmu\t\t: sv39\nuarch\t\t: rubato\n\n",
+                        core, core, isa_string());
   return text;
 }
 
