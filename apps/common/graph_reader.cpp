@@ -43,9 +43,27 @@ std::uint32_t vertex(LineReader& reader, Words& words, const char* what, std::ui
   return static_cast<std::uint32_t>(id - 1);
 }
 
-std::uint32_t length_of(Words& words, const GraphReaderOptions& options) {
-  const auto length = static_cast<std::uint32_t>(words.number("length", kMaxLength));
-  return options.unit_lengths ? 1 : length;
+/// A length may be written with a point or an exponent: what counts is whether its value, scaled, is whole.
+std::uint32_t length_of(LineReader& reader, Words& words, const GraphReaderOptions& options) {
+  const std::string_view text = Words(words).word();
+  const bool is_real = text.find_first_of(".eE") != std::string_view::npos;
+  if (!is_real && (options.unit_lengths || options.scale <= 0)) {
+    const auto length = static_cast<std::uint32_t>(words.number("length", kMaxLength));
+    return options.unit_lengths ? 1 : length;
+  }
+  const double value = words.real("length");
+  if (options.unit_lengths) return 1;
+  const double length = options.scale > 0 ? std::round(value * options.scale) : value;
+  if (length != std::floor(length)) {
+    reader.fail("length " + std::string(text.substr(0, 40)) +
+                " is not a whole number: choose --scale FACTOR to multiply and round, or --unit-lengths");
+  }
+  if (length > static_cast<double>(kMaxLength)) {
+    const char* const scaled = options.scale > 0 ? ", scaled," : "";
+    reader.fail("length " + std::string(text.substr(0, 40)) + scaled + " is too large: at most " +
+                std::to_string(kMaxLength) + " is possible");
+  }
+  return static_cast<std::uint32_t>(length);
 }
 
 Graph read_gr(LineReader& reader, const GraphReaderOptions& options) {
@@ -73,7 +91,7 @@ Graph read_gr(LineReader& reader, const GraphReaderOptions& options) {
         reader.fail("more arcs than the " + std::to_string(arcs) + " of the problem line");
       const std::uint32_t tail = vertex(reader, words, "tail", vertices);
       const std::uint32_t head = vertex(reader, words, "head", vertices);
-      const std::uint32_t length = length_of(words, options);
+      const std::uint32_t length = length_of(reader, words, options);
       words.end("'a TAIL HEAD LENGTH'");
       edges.push_back({tail, head, length});
     } else {
@@ -94,7 +112,7 @@ std::string lower(std::string_view text) {
 }
 
 struct MatrixHeader {
-  enum class Field { pattern, integer, real } field;
+  bool has_lengths;
   bool is_symmetric;
 };
 
@@ -110,15 +128,11 @@ MatrixHeader matrix_header(LineReader& reader) {
     reader.fail("the matrix is not sparse: format 'coordinate' was expected");
   MatrixHeader header{};
   const std::string field = lower(words.word());
-  if (field == "pattern") {
-    header.field = MatrixHeader::Field::pattern;
-  } else if (field == "integer") {
-    header.field = MatrixHeader::Field::integer;
-  } else if (field == "real" || field == "double") {
-    header.field = MatrixHeader::Field::real;
-  } else {
+  const bool is_number =
+      field == "integer" || field == "unsigned-integer" || field == "real" || field == "double";
+  if (field != "pattern" && !is_number)
     reader.fail("values '" + field + "' cannot be lengths: pattern, integer or real was expected");
-  }
+  header.has_lengths = is_number;
   const std::string symmetry = lower(words.word());
   if (symmetry != "general" && symmetry != "symmetric") {
     reader.fail("symmetry '" + symmetry + "' is not one of a graph: general or symmetric was expected");
@@ -126,21 +140,6 @@ MatrixHeader matrix_header(LineReader& reader) {
   header.is_symmetric = symmetry == "symmetric";
   words.end("'%%MatrixMarket matrix coordinate FIELD SYMMETRY'");
   return header;
-}
-
-std::uint32_t real_length(LineReader& reader, Words& words, const GraphReaderOptions& options) {
-  const double value = words.real("length");
-  if (options.unit_lengths) return 1;
-  const double length = options.scale > 0 ? std::round(value * options.scale) : value;
-  if (length != std::floor(length)) {
-    reader.fail("length " + std::to_string(value) +
-                " is not a whole number: choose --scale FACTOR to multiply and round, or --unit-lengths");
-  }
-  if (length > static_cast<double>(kMaxLength)) {
-    reader.fail("length " + std::to_string(length) + " is too large: at most " + std::to_string(kMaxLength) +
-                " is possible");
-  }
-  return static_cast<std::uint32_t>(length);
 }
 
 Graph read_mtx(LineReader& reader, const GraphReaderOptions& options) {
@@ -172,9 +171,8 @@ Graph read_mtx(LineReader& reader, const GraphReaderOptions& options) {
     const std::uint32_t tail = vertex(reader, words, "row", vertices);
     const std::uint32_t head = vertex(reader, words, "column", vertices);
     std::uint32_t length = 1;
-    if (header.field == MatrixHeader::Field::integer) length = length_of(words, options);
-    if (header.field == MatrixHeader::Field::real) length = real_length(reader, words, options);
-    words.end(header.field == MatrixHeader::Field::pattern ? "'ROW COLUMN'" : "'ROW COLUMN VALUE'");
+    if (header.has_lengths) length = length_of(reader, words, options);
+    words.end(header.has_lengths ? "'ROW COLUMN VALUE'" : "'ROW COLUMN'");
     edges.push_back({tail, head, length});
     if (header.is_symmetric) {
       if (head > tail)
@@ -200,8 +198,9 @@ Graph read_edges(LineReader& reader, const GraphReaderOptions& options) {
     if (edges.size() == kMaxArcs) reader.fail("more than " + std::to_string(kMaxArcs) + " edges");
     const auto tail = static_cast<std::uint32_t>(words.number("tail", kMaxVertices - 1));
     const auto head = static_cast<std::uint32_t>(words.number("head", kMaxVertices - 1));
-    const std::uint32_t length = words.at_end() ? 1 : length_of(words, options);
-    words.end("'TAIL HEAD [LENGTH]'");
+    const std::uint32_t length = words.at_end() ? 1 : length_of(reader, words, options);
+    if (!words.at_end()) words.real("time");
+    words.end("'TAIL HEAD [LENGTH [TIME]]'");
     edges.push_back({tail, head, length});
     largest = std::max<std::uint64_t>({largest, tail, head});
     if (largest > most_vertices(edges.size())) {
@@ -264,7 +263,7 @@ Graph read_metis(LineReader& reader, const GraphReaderOptions& options) {
     for (std::uint64_t i = 0; i < header.skipped; ++i) words.number("weight", kMaxLength);
     while (!words.at_end()) {
       const std::uint32_t head = vertex(reader, words, "neighbour", header.vertices);
-      const std::uint32_t length = header.has_lengths ? length_of(words, options) : 1;
+      const std::uint32_t length = header.has_lengths ? length_of(reader, words, options) : 1;
       if (edges.size() == 2 * header.edges)
         reader.fail("more neighbours than the " + count_text(header.edges, "edge") +
                     " of the header, which each have two");

@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kBufferBytes = 64 * 1024;
 constexpr std::size_t kLongestLine = 16 * 1024 * 1024;
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of UTF-8
+
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /// For messages: long or binary words are cut.
@@ -74,6 +76,8 @@ bool LineReader::next(std::string_view& line) {
     break;
   }
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (line_number_ == 0 && line.substr(0, kByteOrderMark.size()) == kByteOrderMark)
+    line.remove_prefix(kByteOrderMark.size());
   ++line_number_;
   return true;
 }

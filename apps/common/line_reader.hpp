@@ -17,7 +17,8 @@ class LineReader {
   /// @throws InputError if the file cannot be opened.
   explicit LineReader(const std::string& path);
 
-  /// The next line without its end ("\n" or "\r\n"), valid until the next call; false at the end of the file.
+  /// The next line without its end ("\n" or "\r\n") and without a byte-order mark, valid until the next call;
+  /// false at the end of the file.
   bool next(std::string_view& line);
   /// Number of the line that next() gave last; counts from 1.
   std::uint64_t line_number() const { return line_number_; }

@@ -30,8 +30,7 @@ void declare(CommandLine& line, Options& o) {
              "Search from so many vertices, one after another: from --source, then from others that have "
              "arcs, drawn by --seed (default 1)");
   add_seed(line, o.graph.seed, "Seed of --generate and --searches (default 1)");
-  line.add_option("--scale", o.graph.reader.scale,
-                  "Multiply the values of a real matrix by this and round them")
+  line.add_option("--scale", o.graph.reader.scale, "Multiply all lengths of the file by this and round them")
       .check(positive_number)
       .type_name("FACTOR");
   line.add_flag("--unit-lengths", o.graph.reader.unit_lengths,

@@ -87,6 +87,36 @@ TEST_F(GraphReader, ReadsEdgeLists) {
   EXPECT_THAT(g.arcs, ElementsAre(Arc{2, 1}, Arc{1, 8}));
 }
 
+TEST_F(GraphReader, ReadsLengthsWithAPointInEveryFormat) {
+  const GraphReaderOptions tenfold{.scale = 10};
+  EXPECT_THAT(read_graph(write("g.wel", "0 1 1.0\n1 0 2e2\n"), {}).arcs, ElementsAre(Arc{1, 1}, Arc{0, 200}));
+  EXPECT_THAT(read_graph(write("g.wel", "0 1 1.26\n1 0 2\n"), tenfold).arcs,
+              ElementsAre(Arc{1, 13}, Arc{0, 20}));
+  EXPECT_THAT(read_graph(write("g.wel", "0 1 0.5\n"), {.unit_lengths = true}).arcs, ElementsAre(Arc{1, 1}));
+  EXPECT_THAT(read_graph(write("g.gr", "p sp 2 1\na 1 2 0.5\n"), tenfold).arcs, ElementsAre(Arc{1, 5}));
+  EXPECT_THAT(read_graph(write("g.graph", "2 1 1\n2 0.5\n1 0.5\n"), tenfold).arcs,
+              ElementsAre(Arc{1, 5}, Arc{0, 5}));
+  const std::string matrix = "%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n1 2 7\n";
+  EXPECT_THAT(read_graph(write("g.mtx", matrix), {}).arcs, ElementsAre(Arc{1, 7}));
+  EXPECT_THAT(read_graph(write("g.mtx", matrix), tenfold).arcs, ElementsAre(Arc{1, 70}));
+  EXPECT_EQ(error_of("g.wel", "0 1 1e30\n"),
+            "g.wel:1: length 1e30 is too large: at most 4294967295 is possible");
+  EXPECT_EQ(error_of("g.wel", "0 1 4294967295\n", tenfold),
+            "g.wel:1: length 4294967295, scaled, is too large: at most 4294967295 is possible");
+}
+
+TEST_F(GraphReader, LeavesTimesAndByteOrderMarksOut) {
+  EXPECT_THAT(read_graph(write("out.txt", "% asym positive\n0 1 3 1167609600\n"), {}).arcs,
+              ElementsAre(Arc{1, 3}));
+  EXPECT_EQ(error_of("out.txt", "0 1 3 monday\n"),
+            "out.txt:1: 'monday' is not a time: a finite number was expected");
+  EXPECT_EQ(read_graph(write("b.gr", "\xef\xbb\xbfp sp 1 0\n"), {}).vertices(), 1u);
+  EXPECT_EQ(
+      read_graph(write("b", "\xef\xbb\xbf%%MatrixMarket matrix coordinate pattern general\n2 2 0\n"), {})
+          .vertices(),
+      2u);
+}
+
 TEST_F(GraphReader, RecognizesFormatsByNameElseByTheFirstLine) {
   EXPECT_EQ(read_graph(write("a", kTriangle), {}).vertices(), 3u);
   EXPECT_EQ(
@@ -117,7 +147,8 @@ TEST_F(GraphReader, RefusesMalformedDimacsWithFileAndLine) {
   EXPECT_EQ(error_of("a.gr", "p sp 2 1\na 1 2 99999999999999999999999\n"),
             "a.gr:2: length '99999999999999999999999' is too large: at most 4294967295 is possible");
   EXPECT_EQ(error_of("a.gr", "p sp 2 1\na 1 2 1.5\n"),
-            "a.gr:2: '1.5' is not a length: a whole number was expected");
+            "a.gr:2: length 1.5 is not a whole number: choose --scale FACTOR to multiply and round, or "
+            "--unit-lengths");
   EXPECT_EQ(error_of("a.gr", "p sp 2 1\na 1 2\n"), "a.gr:2: the length is missing");
   EXPECT_EQ(error_of("a.gr", "p sp 2 1\na 1 2 3 4\n"),
             "a.gr:2: '4' follows where the line should end: 'a TAIL HEAD LENGTH' was expected");
@@ -157,8 +188,7 @@ TEST_F(GraphReader, RefusesMalformedMatricesWithFileAndLine) {
   EXPECT_THAT(error_of("m.mtx", real + "0.25\n"), HasSubstr("m.mtx:3: length 0.25"));
   EXPECT_THAT(error_of("m.mtx", real + "0.25\n"), HasSubstr("choose --scale FACTOR"));
   EXPECT_EQ(error_of("m.mtx", real + "-2\n"), "m.mtx:3: negative length '-2'");
-  EXPECT_EQ(error_of("m.mtx", real + "nan\n"),
-            "m.mtx:3: 'nan' is not a length: a finite number was expected");
+  EXPECT_EQ(error_of("m.mtx", real + "nan\n"), "m.mtx:3: 'nan' is not a length: a whole number was expected");
   EXPECT_THAT(error_of("m.mtx", real + "1e12\n"), HasSubstr("is too large"));
 }
 
@@ -168,8 +198,8 @@ TEST_F(GraphReader, RefusesMalformedEdgeListsWithFileAndLine) {
   EXPECT_EQ(error_of("e.txt", "0 1\n1\n"), "e.txt:2: the head is missing");
   EXPECT_EQ(error_of("e.txt", "0 x\n"), "e.txt:1: 'x' is not a head: a whole number was expected");
   EXPECT_EQ(error_of("e.txt", "0 1 -3\n"), "e.txt:1: negative length '-3'");
-  EXPECT_EQ(error_of("e.txt", "0 1 2 3\n"),
-            "e.txt:1: '3' follows where the line should end: 'TAIL HEAD [LENGTH]' was expected");
+  EXPECT_EQ(error_of("e.txt", "0 1 2 3 4\n"),
+            "e.txt:1: '4' follows where the line should end: 'TAIL HEAD [LENGTH [TIME]]' was expected");
   EXPECT_THAT(error_of("e.txt", "0 4000000000\n"), HasSubstr("e.txt:1: vertex 4000000000 is far beyond"));
 }
 
