@@ -120,6 +120,13 @@ inline constexpr std::uint64_t kPackedRow = 1024;
 
 /// Looks for work before a worker sleeps: about a microsecond. Row: idle.
 inline constexpr unsigned kIdleSpins = 16;
+/// Looks of a worker whose fork was stolen before it gives its CPU to other threads: under a microsecond; how
+/// often it does that before it sleeps; and microseconds of such sleeps, after which it looks whether the
+/// thief has forks. Row: forks-onetbb.
+inline constexpr unsigned kJoinSpins = 16;
+inline constexpr unsigned kJoinYields = 16;
+inline constexpr std::uint32_t kShortestJoinSleep = 50;
+inline constexpr std::uint32_t kLongestJoinSleep = 1000;
 /// Microseconds that a CPU is chosen for: to bind a thread or to let it go takes some. Row: for-8.
 inline constexpr std::uint64_t kChoiceMicroseconds = 1000;
 /// A run that is shorter leaves the caller's thread unbound in the next. Row: wake-up.

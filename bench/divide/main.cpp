@@ -1,6 +1,8 @@
 // Runs one program that divides its work, by one library: bench/native compares them.
 //
-//   bench_native_divide tree|wavefront|fib|queens|for|reduce|sort serial|rubato|onetbb|openmp SIZE WORKERS
+//   bench_native_divide tree|wavefront|fib|forks|loops|queens|for|reduce|sort serial|rubato|onetbb|openmp
+//   SIZE
+//                       WORKERS
 //
 // prints the seconds of the second of two runs (the first warms up: threads, memory), the most memory that
 // the process had, and a result that is the same for all libraries.
@@ -28,8 +30,8 @@ std::unique_ptr<Programs> openmp(unsigned) { return nullptr; }
 namespace {
 
 constexpr const char* kUsage =
-    "usage: bench_native_divide tree|wavefront|fib|queens|for|reduce|sort serial|rubato|onetbb|openmp SIZE "
-    "WORKERS";
+    "usage: bench_native_divide tree|wavefront|fib|forks|loops|queens|for|reduce|sort "
+    "serial|rubato|onetbb|openmp SIZE WORKERS";
 
 struct Measured {
   double seconds = 0;
@@ -57,6 +59,10 @@ bool run_once(Programs& programs, std::string_view name, std::uint64_t size, Mea
     measured = measure([&] { return programs.wavefront(small); });
   } else if (name == "fib") {
     measured = measure([&] { return programs.fib(small); });
+  } else if (name == "forks") {
+    measured = measure([&] { return programs.forks(small); });
+  } else if (name == "loops") {
+    measured = measure([&] { return programs.loops(size); });
   } else if (name == "queens") {
     measured = measure([&] { return programs.queens(small); });
   } else if (name == "for") {

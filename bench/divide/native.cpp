@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <functional>
-#include "bench/divide/programs.hpp"
 
+#include "bench/divide/programs.hpp"
 #include "rubato/algorithms.hpp"
+#include "rubato/fork_join.hpp"
 #include "rubato/rubato.hpp"
 
 namespace divide {
@@ -76,6 +78,19 @@ class Native final : public Programs {
     create<nonspec>(call_fib, {.group = &whole}, n, &result, &whole);
     rubato::run();
     return result;
+  }
+  std::uint64_t forks(unsigned n) override {
+    if (n <= kFibLeaf) return serial_fib(n);
+    std::uint64_t a = 0, b = 0;
+    rubato::fork_join([&] { a = forks(n - 1); }, [&] { b = forks(n - 2); });
+    return a + b;
+  }
+  std::uint64_t loops(std::uint64_t n) override {
+    std::array<std::uint8_t, kLoopBodies> bytes{};
+    for (std::uint64_t loop = 0; loop < n; ++loop)
+      rubato::parallel_for(0u, kLoopBodies,
+                           [&](unsigned i) { bytes[i] = static_cast<std::uint8_t>(short_body(i + loop)); });
+    return bytes.back();
   }
   std::uint64_t queens(unsigned n) override {
     create<nonspec>(place, {}, 0u, 0u, 0u, n, 0u);

@@ -7,6 +7,7 @@
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
+#include <array>
 #include <functional>
 
 #include "bench/divide/programs.hpp"
@@ -42,6 +43,16 @@ class OneTbb final : public Programs {
     std::uint64_t result = 0;
     inside([&] { result = call(n); });
     return result;
+  }
+  std::uint64_t forks(unsigned n) override { return fib(n); }
+  std::uint64_t loops(std::uint64_t n) override {
+    std::array<std::uint8_t, kLoopBodies> bytes{};
+    inside([&] {
+      for (std::uint64_t loop = 0; loop < n; ++loop)
+        tbb::parallel_for(0u, kLoopBodies,
+                          [&](unsigned i) { bytes[i] = static_cast<std::uint8_t>(short_body(i + loop)); });
+    });
+    return bytes.back();
   }
   std::uint64_t queens(unsigned n) override {
     tbb::task_group group;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <omp.h>
 
+#include <array>
 #include <parallel/algorithm>
 
 #include "bench/divide/programs.hpp"
@@ -31,6 +32,15 @@ class OpenMp final : public Programs {
 #pragma omp single
     result = call(n);
     return result;
+  }
+  std::uint64_t forks(unsigned n) override { return fib(n); }
+  std::uint64_t loops(std::uint64_t n) override {
+    std::array<std::uint8_t, kLoopBodies> bytes{};
+    for (std::uint64_t loop = 0; loop < n; ++loop) {
+#pragma omp parallel for
+      for (unsigned i = 0; i < kLoopBodies; ++i) bytes[i] = static_cast<std::uint8_t>(short_body(i + loop));
+    }
+    return bytes.back();
   }
   std::uint64_t queens(unsigned n) override {
 #pragma omp parallel

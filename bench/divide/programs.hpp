@@ -22,6 +22,10 @@ class Programs {
   virtual std::uint64_t wavefront(unsigned side) = 0;
   /// A task a call, down to kFibLeaf; each call waits for two others.
   virtual std::uint64_t fib(unsigned n) = 0;
+  /// The same on the stack of the calls, where the library has a join that waits.
+  virtual std::uint64_t forks(unsigned n) = 0;
+  /// `n` loops over 64 short bodies, one after the other.
+  virtual std::uint64_t loops(std::uint64_t n) = 0;
   /// Solutions; a task for each queen of the upper rows.
   virtual std::uint64_t queens(unsigned n) = 0;
   /// Short bodies: one byte each.
@@ -131,6 +135,7 @@ inline std::uint64_t serial_queens(const Board& b, unsigned n, unsigned row) {
 
 // ---- for_each, reduce ----
 
+inline constexpr unsigned kLoopBodies = 64;
 constexpr std::uint64_t short_body(std::uint64_t i) { return (i * 0x9e3779b97f4a7c15u) >> 40; }
 
 }  // namespace divide

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 
 #include "bench/divide/programs.hpp"
 
@@ -27,6 +28,13 @@ class Serial final : public Programs {
     return Tally::take();
   }
   std::uint64_t fib(unsigned n) override { return serial_fib(n); }
+  std::uint64_t forks(unsigned n) override { return serial_fib(n); }
+  std::uint64_t loops(std::uint64_t n) override {
+    std::array<std::uint8_t, kLoopBodies> bytes{};
+    for (std::uint64_t loop = 0; loop < n; ++loop)
+      for (unsigned i = 0; i < kLoopBodies; ++i) bytes[i] = static_cast<std::uint8_t>(short_body(i + loop));
+    return bytes.back();
+  }
   std::uint64_t queens(unsigned n) override { return serial_queens({}, n, 0); }
   void for_each(std::vector<std::uint8_t>& bytes) override {
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(short_body(i));

@@ -33,6 +33,7 @@ bool Idling::can_find_work() const {
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     const SeenByOthers& seen = shared_.worker(w).seen;
     if (seen.has_published() || (may_take && seen.has_ready_pools())) return true;
+    if (shared_.worker(w).forking.has_any()) return true;
   }
   return false;
 }
@@ -48,6 +49,7 @@ bool Idling::wait_for_work() {
   }
   const Events::Ticket ticket = events.announce();
   worker_.seen.is_idle.store(true, std::memory_order_seq_cst);
+  worker_.forking.want();
   const auto end_idling = [this, &events] {
     worker_.seen.is_idle.store(false, std::memory_order_relaxed);
     events.cancel();

@@ -14,6 +14,13 @@ namespace rubato::inline v0::native {
 
 using Events = Shared::Events;
 
+namespace {
+
+/// Tasks, and stolen forks, that the worker has run.
+std::uint64_t ended(const Worker& worker) { return worker.counts.finished.get() + worker.forking.stolen(); }
+
+}  // namespace
+
 void Watch::start() {
   if (thread_.joinable() || !SeizureAtomics::prepare_barrier()) return;
   heap_ = std::make_unique<engine::WorkerHeap>(shared_.heap, 0);
@@ -83,7 +90,7 @@ void Watch::look() {
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     Worker& worker = shared_.worker(w);
     Seen& seen = seen_[w];
-    const std::uint64_t finished = worker.counts.finished.get();
+    const std::uint64_t finished = ended(worker);
     if (finished != seen.finished || worker.running.seen() == nullptr) {
       is_same = is_same && worker.running.seen() == nullptr;
       seen = {finished, 0};
@@ -99,7 +106,7 @@ void Watch::look() {
 }
 
 bool Watch::hand_over(Worker& worker) {
-  if (worker.seen.has_published()) {
+  if (worker.seen.has_published() || worker.forking.has_any()) {
     shared_.events.notify();
     return true;
   }
@@ -115,7 +122,7 @@ bool Watch::hand_over(Worker& worker) {
 void Watch::look_for_standstill(bool is_anybody_idle) {
   const Clock::time_point now = Clock::now();
   std::uint64_t finished = 0;
-  for (unsigned w = 0; w < shared_.workers(); ++w) finished += shared_.worker(w).counts.finished.get();
+  for (unsigned w = 0; w < shared_.workers(); ++w) finished += ended(shared_.worker(w));
   if (finished != finished_ || is_anybody_idle) {
     finished_ = finished;
     finished_at_ = now;

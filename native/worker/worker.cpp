@@ -13,20 +13,21 @@
 
 namespace rubato::inline v0::native {
 
-Worker::Worker(Shared& owner, unsigned number)
-    : ThreadState(owner.heap, owner.core_group(number)),
+Worker::Worker(Shared& owner, unsigned worker_number)
+    : ThreadState(owner.heap, owner.core_group(worker_number)),
       shared(owner),
-      index(number),
+      index(worker_number),
       cells(owner.cells),
       pace(owner.options().reclamation == Reclamation::task),
-      timer(owner.trace() != nullptr ? &owner.trace()->lane(number) : nullptr),
-      cpu(Shared::machine(), number),
+      timer(owner.trace() != nullptr ? &owner.trace()->lane(worker_number) : nullptr),
+      cpu(Shared::machine(), worker_number),
       seen(owner.pools.count()),
       refreshes_(owner.options().reclamation != Reclamation::off),
       adapts_(owner.options().prefetch.kind == PrefetchMode::Kind::adapted) {
   is_worker = true;
+  number = worker_number;
   lists_turns = !owner.options().miniqueue && owner.dear_ticks() == 0;
-  epoch = &owner.epochs->member(number);
+  epoch = &owner.epochs->member(worker_number);
   const PrefetchMode& prefetch = owner.options().prefetch;
   const bool prefetches = prefetch.kind != PrefetchMode::Kind::off;
   set_distance(prefetches ? prefetch.distance : 0);
@@ -320,7 +321,7 @@ bool Worker::find_work() {
   if (!alone.is_empty() && alone.run()) return true;
   if (sharing.take_back()) return true;
   if (empty_inbox()) return true;
-  if (has_pools && sharing.steal()) return true;
+  if (has_pools && (forking.steal() || sharing.steal())) return true;
   if (alone.is_empty()) return false;
   std::this_thread::yield();
   return true;

@@ -20,6 +20,7 @@
 #include "native/worker/cpu_binding.hpp"
 #include "native/worker/duties.hpp"
 #include "native/worker/event_count.hpp"
+#include "native/worker/forking.hpp"
 #include "native/worker/idling.hpp"
 #include "native/worker/ordered_part.hpp"
 #include "native/worker/pace.hpp"
@@ -99,6 +100,13 @@ class alignas(128) Worker : public engine::ThreadState {
       heap.free<sizeof(Task)>(task);
     }
   }
+  /// The beginning of a function that another worker's task has forked; end_fork() is its end. @returns
+  /// whether it is timed
+  bool begin_fork(Task& root);
+  /// @returns a list of the tasks that it has created and that wait until the task has ended
+  Task* end_fork(bool is_timed);
+  /// Tasks that are handed on when the running task has ended: a list of end_fork().
+  void defer(Task* first);
   /// Without a task: destructors of what it dropped or freed have.
   bool has_created_anything() const {
     return lists.has_untimed() || !alone.is_empty() || !deferred_.is_empty();
@@ -119,6 +127,7 @@ class alignas(128) Worker : public engine::ThreadState {
   Sharing sharing{*this};
   OrderedPart ordered{*this};
   Idling idling{*this};
+  Forking forking{*this};
   std::unique_ptr<TurnLag> turn_lag;  // null: turns do not lag
   CpuBinding cpu;
   SeenByOthers seen;

@@ -3,8 +3,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
+#include "rubato/fork_join.hpp"
 #include "tests/differential/state.hpp"
 
 namespace differential {
@@ -124,9 +127,22 @@ void create_fan(std::uint64_t key, Position position, Rng& random) {
     at = timestamp();
     later = *at + random.below(2);
   }
-  create<nonspec>(fan_out, {.at = at, .group = &fan->group}, key, position, fan, members);
-  create<nonspec>(check_fan, {.at = later, .after = &fan->group}, fan, counted_members(members, key),
-                  mix64(key ^ 5));
+  const auto create_first = [&] {
+    create<nonspec>(fan_out, {.at = at, .group = &fan->group}, key, position, fan, members);
+  };
+  const auto create_after = [&] {
+    create<nonspec>(check_fan, {.at = later, .after = &fan->group}, fan, counted_members(members, key),
+                    mix64(key ^ 5));
+  };
+  switch (mix64(key) % 4) {  // which of them comes first does not count: both are the same task's
+    case 0:
+      return fork_join(create_first, create_after);
+    case 1:
+      return fork_join(create_after, create_first);
+    default:
+      create_first();
+      create_after();
+  }
 }
 
 // ---- objects that are removed while tasks annotated with them are pending ----
@@ -185,15 +201,32 @@ void create_temporary(std::uint64_t key, Rng& random) {
 
 // ---- ordinary tasks ----
 
+struct Child {
+  std::uint64_t key;
+  Position position;
+  std::optional<Timestamp> at;
+};
+void create_by_halves(std::span<const Child> children, bool forks) {
+  if (children.size() < 2 || !forks) {
+    for (const Child& c : children) create_node(c.key, c.position, c.at, nullptr, nullptr);
+    return;
+  }
+  const std::size_t half = children.size() / 2;
+  fork_join([&] { create_by_halves(children.first(half), true); },
+            [&] { create_by_halves(children.subspan(half), true); });
+}
+
 void create_children(std::uint64_t key, Position position, Traits& t) {
   Rng random(mix64(key ^ 0xc));
   const std::optional<Timestamp> own =
       engine::is_timestamped() ? std::optional<Timestamp>(timestamp()) : std::nullopt;
   const std::uint64_t children = position.depth >= kMaxDepth ? 0 : random.below(4) * random.below(4) / 2;
+  std::vector<Child> all;
   for (std::uint64_t c = 0; c < std::min<std::uint64_t>(children, kMaxChildren); ++c) {
     const Position child{position.number * 8 + static_cast<std::uint32_t>(c) + 1, position.depth + 1};
-    create_node(mix64(key + c), child, child_timestamp(own, child, random), nullptr, nullptr);
+    all.push_back({mix64(key + c), child, child_timestamp(own, child, random)});
   }
+  create_by_halves(all, mix64(key ^ 0xf0) % 2 == 0);
   if (position.depth < kMaxDepth && random.below(6) == 0) create_fan(mix64(key ^ 0xfa), position, random);
   if (!t.is_reader() && random.below(6) == 0) create_temporary(mix64(key ^ 0xf), random);
 }

@@ -32,6 +32,7 @@
 
 #include "rubato/annotations.hpp"
 #include "rubato/engine/native_epochs.hpp"
+#include "rubato/engine/native_fork.hpp"
 #include "rubato/engine/native_heap.hpp"
 #include "rubato/engine/native_options.hpp"
 #include "rubato/engine/native_task.hpp"
@@ -84,6 +85,8 @@ struct ThreadState {
   EpochMember* epoch = nullptr;  ///< a worker's
   std::uint64_t actor = 0;       ///< the handle of the actor whose code runs; 0: none
   WorkerHeap heap;
+  Forks* forks = nullptr;  ///< a worker's that is not the only one
+  unsigned number = ~0u;   ///< a worker's
 };
 
 /// The worker that this thread is at the moment; null: none.
