@@ -34,11 +34,14 @@ AgentOutcome BroadcastRules::request(AgentLine& line, std::uint16_t self, bool w
   return out;
 }
 
-AgentOutcome BroadcastRules::persist(PersistentEntry& p, std::uint16_t self) const {
+AgentOutcome BroadcastRules::persist(const AgentLine& line, PersistentEntry& p, std::uint16_t self) const {
   AgentOutcome out;
   if (p.own != Own::none) out.violation = "a second persistent request of a line";
   p.own = Own::asked;
-  out.send(word_to_home(MessageKind::persist, self, self));
+  p.own_reads = line.want == Wanted::shared;
+  TokenMessage word = word_to_home(MessageKind::persist, self, self);
+  word.is_read = p.own_reads;
+  out.send(word);
   return out;
 }
 
@@ -48,7 +51,8 @@ AgentOutcome BroadcastRules::release(AgentLine& line, PersistentEntry& p, std::u
   if (p.active == self) {
     if (p.own == Own::active) finish(p, self, out);
   } else if (p.active != kNobody) {
-    if (line.held.count != 0) give(line, self, p.active, true, out);
+    if (const Gift due = gift_of_turn(line, p, self); due != Gift::nothing)
+      give(line, self, p.active, due, out);
   } else if (line.is_in_buffer) {
     give_home(line, self, out);
   }
@@ -69,15 +73,25 @@ AgentOutcome BroadcastRules::evict(AgentLine& line, const PersistentEntry& p, st
 BroadcastRules::Gift BroadcastRules::gift(const AgentLine& line, const PersistentEntry& p, std::uint16_t self,
                                           const TokenMessage& m) const {
   if (line.held.count == 0 || line.is_unblock_due) return Gift::nothing;
-  if (m.kind == MessageKind::activate) return m.requester == self ? Gift::nothing : Gift::all;
+  if (m.kind == MessageKind::activate)
+    return gift_of_turn(line, {.is_read_turn = m.is_read, .active = m.requester}, self);
   if (p.active != kNobody) return Gift::nothing;
   if (m.kind == MessageKind::get_exclusive) return Gift::all;
   if (m.kind != MessageKind::get_shared || !line.held.owner) return Gift::nothing;
   return line.held.count > 1 ? Gift::one : Gift::all;
 }
 
+BroadcastRules::Gift BroadcastRules::gift_of_turn(const AgentLine& line, const PersistentEntry& p,
+                                                  std::uint16_t self) const {
+  const Tokens& held = line.held;
+  if (held.count == 0 || line.is_unblock_due || p.active == kNobody || p.active == self) return Gift::nothing;
+  if (!p.is_read_turn || !line.has_data || line.is_in_buffer) return Gift::all;
+  if (held.count > 1) return Gift::most;
+  return held.owner ? Gift::all : Gift::nothing;  // a reader needs the owner's data
+}
+
 /// Data come along with the owner token, and with one of several.
-void BroadcastRules::give(AgentLine& line, std::uint16_t self, std::uint16_t to, bool all,
+void BroadcastRules::give(AgentLine& line, std::uint16_t self, std::uint16_t to, Gift gift,
                           AgentOutcome& out) const {
   if (line.held.owner && !line.has_data) out.violation = "an owner without data";
   TokenMessage m{.kind = MessageKind::tokens,
@@ -88,7 +102,7 @@ void BroadcastRules::give(AgentLine& line, std::uint16_t self, std::uint16_t to,
                  .requester = to,
                  .tokens = {.count = 1},
                  .version = line.version};
-  if (all) {
+  if (gift == Gift::all) {
     m.tokens = line.held;
     if (line.has_data) out.loss = AgentOutcome::Loss::copy;
     line.held = {};
@@ -97,7 +111,13 @@ void BroadcastRules::give(AgentLine& line, std::uint16_t self, std::uint16_t to,
     line.version = 0;
   } else {
     if (line.held.count == all_) out.loss = AgentOutcome::Loss::right;
-    --line.held.count;
+    if (gift == Gift::most) {
+      m.tokens = line.held;
+      line.held = {.count = 1};
+      --m.tokens.count;
+    } else {
+      --line.held.count;
+    }
   }
   out.send(m);
 }
@@ -165,28 +185,38 @@ AgentOutcome BroadcastRules::receive(AgentLine& line, PersistentEntry& p, std::u
   switch (m.kind) {
     case MessageKind::get_shared:
     case MessageKind::get_exclusive:
-      if (given != Gift::nothing) give(line, self, m.requester, given == Gift::all, out);
+      if (given != Gift::nothing) give(line, self, m.requester, given, out);
       break;
     case MessageKind::tokens:
       take(line, p, self, m, out);
       break;
     case MessageKind::activate:
-      if (p.active != kNobody) out.violation = "two persistent requests of a line are active";
+      if (p.active == self) {  // a handover ends its own turn
+        if (p.own != Own::done) out.violation = "a persistent request ends before it has performed";
+        p.own = Own::none;
+        p.own_reads = false;
+      }
       p.active = m.requester;
+      p.is_read_turn = m.is_read;
       out.send(word_to_home(MessageKind::acknowledgement, self, m.requester));
       if (m.requester == self) {
         if (p.own != Own::asked) out.violation = "a persistent request is active that nobody made";
         p.own = Own::active;
-        if (line.want == Wanted::none && !line.is_unblock_due) finish(p, self, out);
-      } else if (given == Gift::all) {
-        give(line, self, m.requester, true, out);
+        // The request has been served meanwhile; or a write has followed the read, which needs a turn of its
+        // own.
+        const bool is_of_no_use = line.want == Wanted::none || (m.is_read && line.want == Wanted::exclusive);
+        if (is_of_no_use && !line.is_unblock_due) finish(p, self, out);
+      } else if (given != Gift::nothing) {
+        give(line, self, m.requester, given, out);
       }
       break;
     case MessageKind::deactivate:
       if (p.active != m.requester) out.violation = "what is not active ends";
       p.active = kNobody;
+      p.is_read_turn = false;
       if (m.requester == self) {
         p.own = Own::none;
+        p.own_reads = false;
         if (line.is_in_buffer && !line.is_unblock_due && line.want == Wanted::none)
           give_home(line, self, out);
       }
@@ -235,7 +265,6 @@ AgentOutcome StoreRules::receive(StoreLine& line, const TokenMessage& m) const {
       if (line.active != kNobody) give(line, line.active, held.count, true, out);
       break;
     case MessageKind::activate:
-      if (line.active != kNobody) out.violation = "two persistent requests of a line are active";
       line.active = m.requester;
       if (held.count != 0) give(line, m.requester, held.count, true, out);
       out.send(word_to_home(MessageKind::acknowledgement, TokenMessage::kHome, m.requester));

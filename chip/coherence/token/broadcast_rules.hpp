@@ -5,8 +5,9 @@
 //   node       an agent, the line's LLC slice, or its memory controller
 //   transient  a request as it is sent first: nodes answer it with what they have, or not at all
 //   active     a persistent request whose turn it is: every node sends all tokens of the line to its
-//   requester,
-//              those that arrive later too, and answers no transient request
+//              requester, those that arrive later too, and answers no transient request
+//   read turn  the turn of a persistent request that reads: an agent with a copy keeps a token and the copy,
+//              unless its only token is the owner's
 //   replacing  a store of all bytes of a line needs no data: memory that has all tokens sends them without.
 //              Only that store can use them. An agent sends them back to memory, whose data are good, if by
 //              then it waits for nothing or something else, or another's persistent request is active
@@ -26,6 +27,8 @@ struct PersistentEntry {
   enum class Own : std::uint8_t { none, asked, active, done };
   static constexpr std::uint16_t kNoAgent = 0xffff;
   Own own = Own::none;              ///< of its own one
+  bool own_reads = false;           ///< its own one began as a read
+  bool is_read_turn = false;        ///< of the active one
   std::uint16_t active = kNoAgent;  ///< whose is active
   bool operator==(const PersistentEntry&) const = default;
 };
@@ -40,19 +43,22 @@ class BroadcastRules {
   TokenMessage request_of(const AgentLine& line, std::uint16_t self) const;
   /// The agent's request starves: too many tries had no sufficient answer. Precondition: its own entry is
   /// `none`.
-  AgentOutcome persist(PersistentEntry& p, std::uint16_t self) const;
+  AgentOutcome persist(const AgentLine& line, PersistentEntry& p, std::uint16_t self) const;
   /// The line that the agent asked for has been used, or no core wants it any longer.
   AgentOutcome release(AgentLine& line, PersistentEntry& p, std::uint16_t self) const;
   /// The caches have lost the line, which no request is under way for.
   AgentOutcome evict(AgentLine& line, const PersistentEntry& p, std::uint16_t self) const;
   AgentOutcome receive(AgentLine& line, PersistentEntry& p, std::uint16_t self, const TokenMessage& m) const;
 
-  enum class Gift : std::uint8_t { nothing, one, all };
+  /// `most`: all but one that is not the owner's.
+  enum class Gift : std::uint8_t { nothing, one, most, all };
   /// Tokens that `m` will make the agent give, of those in its caches.
   Gift gift(const AgentLine& line, const PersistentEntry& p, std::uint16_t self, const TokenMessage& m) const;
+  /// Tokens that an agent with a free line gives to the requester whose turn it is; nothing if there is none.
+  Gift gift_of_turn(const AgentLine& line, const PersistentEntry& p, std::uint16_t self) const;
 
  private:
-  void give(AgentLine& line, std::uint16_t self, std::uint16_t to, bool all, AgentOutcome& out) const;
+  void give(AgentLine& line, std::uint16_t self, std::uint16_t to, Gift gift, AgentOutcome& out) const;
   void give_home(AgentLine& line, std::uint16_t self, AgentOutcome& out) const;
   void take(AgentLine& line, const PersistentEntry& p, std::uint16_t self, const TokenMessage& m,
             AgentOutcome& out) const;

@@ -1,6 +1,9 @@
 // Arbiter of persistent requests at a home of tokenb (K44). One is active at a time, in the order of arrival.
 // Every node acknowledges the begin and the end of each. So no node ever has two entries of one home, in
 // whatever order the network delivers.
+//
+//   handover   the next request is for the same line: its activation also ends the turn before, which all
+//              nodes have acknowledged by then. So contenders for a line wait for one round of words a turn.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,6 +19,7 @@ class PersistentArbiter {
   struct Turn {
     std::uint16_t requester = 0;
     LineAddr line{};
+    bool is_read = false;
     bool operator==(const Turn&) const = default;
   };
   enum class Order : std::uint8_t { none, activate, deactivate };  ///< of turn(), to every node
@@ -55,6 +59,10 @@ class PersistentArbiter {
     return Order::activate;
   }
   Order end() {
+    if (queue_.size() > 1 && queue_[1].line == queue_[0].line) {  // a handover
+      queue_.pop_front();
+      return begin();
+    }
     phase_ = Phase::deactivating;
     missing_ = nodes_;
     return Order::deactivate;

@@ -197,6 +197,14 @@ std::string broadcast_table() {
       rows.push_back(std::move(row));
     }
   }
+  Row read_turn{"agent: `activate` (R), to read"};
+  for (HeldState& s : held_states()) {
+    PersistentEntry entry;
+    TokenMessage word = asked(TableKind::activate);
+    word.is_read = true;
+    read_turn.push_back(said(agents.receive(s.line, entry, kSelf, word)));
+  }
+  rows.push_back(std::move(read_turn));
   Row evicted{"agent: is evicted"};
   for (HeldState& s : held_states())
     evicted.push_back(s.line.held.count == 0 ? "never" : said(agents.evict(s.line, {}, kSelf)));

@@ -63,10 +63,12 @@ void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
   deliver_to(TokenMessage::To::memory, controller);
 }
 
-/// Twice the mean miss, a random quarter more, and double with each try (K43).
+/// Twice the mean miss first, for most misses take longer than a short one; then one mean miss, for the line
+/// is contended. A random quarter more each time (K43).
 void TokenBroadcast::wait_for_answers(TileId tile, const AgentRecord& record, LineAddr line, Cycle at) {
-  const Latency twice = 2 * nodes_[tile.value].mean_miss;
-  const Latency patience = (twice + rng_.below(twice / 4 + 1)) << std::min(record.tries, retries_);
+  const Latency mean = nodes_[tile.value].mean_miss;
+  const Latency base = record.tries == 0 ? 2 * mean : mean;
+  const Latency patience = base + rng_.below(base / 4 + 1);
   start_timer(kRetry, tile, line, record.round, at + patience);
 }
 
@@ -84,9 +86,11 @@ void TokenBroadcast::on_retry(TileId t, LineAddr line, AgentRecord& record, Cycl
   using Own = PersistentEntry::Own;
   if (record.persistent.own == Own::none) {
     ++nodes_[t.value].counters.persistent;
-    const AgentOutcome out = rules_.persist(record.persistent, self);
+    const AgentOutcome out = rules_.persist(record.line, record.persistent, self);
     pass_on(out, flight, t, ServedBy::other_tile);
-  } else if (record.persistent.own == Own::done) {  // the last one is not over yet
+  } else if (record.persistent.own == Own::done ||
+             (record.persistent.own_reads && record.line.want == AgentLine::Want::exclusive)) {
+    // The last one is not over yet, or is a read's, whose turn does not serve this write.
     wait_for_answers(t, record, line, now);
   }
 }
@@ -94,11 +98,12 @@ void TokenBroadcast::on_retry(TileId t, LineAddr line, AgentRecord& record, Cycl
 void TokenBroadcast::release(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
   TokenAgent& agent = agents_[t.value];
   const auto self = static_cast<std::uint16_t>(t.value);
-  const std::uint16_t active = record.persistent.active;
   bool from_array = false;
-  if (active != PersistentEntry::kNoAgent && active != self)
+  AgentLine free = record.line;
+  free.is_unblock_due = false;
+  if (const Gift gift = rules_.gift_of_turn(free, record.persistent, self); gift != Gift::nothing)
     if (const std::uint32_t slot = agent.caches.array().find(line); slot != TileCaches::kNoSlot) {
-      collect(agent, record, slot, true);
+      collect(agent, record, slot, gift == Gift::all);
       from_array = true;
     }
   const AgentOutcome out = rules_.release(record.line, record.persistent, self);
@@ -135,7 +140,7 @@ void TokenBroadcast::receive_at_agent(Flight& flight) {
   bool from_array = false;
   if (is_get || kind == Heard::activate) {
     const Gift gift = rules_.gift(record.line, record.persistent, self, flight.message);
-    from_array = collect_for(flight, record, gift == Gift::one, gift == Gift::all);
+    from_array = collect_for(flight, record, gift == Gift::one || gift == Gift::most, gift == Gift::all);
   }
   const AgentOutcome out = rules_.receive(record.line, record.persistent, self, flight.message);
   require(out.violation, line);

@@ -118,7 +118,8 @@ void TokenBroadcast::arbitrate(const Flight& flight) {
   const TileId t = home_of(flight.line);
   PersistentArbiter& arbiter = nodes_[t.value].arbiter;
   const Said kind = flight.message.kind;
-  const Order order = kind == Said::persist           ? arbiter.ask({flight.message.requester, flight.line})
+  const Order order = kind == Said::persist
+                          ? arbiter.ask({flight.message.requester, flight.line, flight.message.is_read})
                       : kind == Said::acknowledgement ? arbiter.acknowledge()
                                                       : arbiter.done();
   if (order == Order::none) return;
@@ -126,6 +127,7 @@ void TokenBroadcast::arbitrate(const Flight& flight) {
   const Flight cause{.line = turn.line, .at = flight.at};
   TokenMessage word{.kind = order == Order::activate ? Said::activate : Said::deactivate,
                     .to = TokenMessage::To::agent,
+                    .is_read = turn.is_read,
                     .requester = turn.requester};
   transport_.send_to_all(cause, word, t, everybody());
   word.to = TokenMessage::To::home;

@@ -66,6 +66,7 @@ struct TokenMessage {
   To to{};
   bool has_data = false;            ///< the line's data come along
   bool requester_has_data = false;  ///< of a request or forward: R needs only tokens
+  bool is_read = false;             ///< of a persistent request: R reads, so others may keep a token
   std::uint16_t from = kHome;       ///< the sending agent, or kHome (and memory)
   std::uint16_t agent = 0;          ///< the receiver, if `to` says so
   std::uint16_t requester = 0;

@@ -218,7 +218,8 @@ std::vector<std::string> broken_laws(const Crowd& c) {
   const std::uint64_t others = Crowd::kTiles - 1;
   law("an L2 looks up L1 misses and what others ask it", c.tile("l2.lookups"),
       c.l1("misses") +
-          (is_broadcast ? gets * others : asked + c.tile("directory.probes") * others + c.sent("put_grant")));
+          (is_broadcast ? gets * others + c.sent("persist") * Crowd::kTiles  // whose turn each tile hears of
+                        : asked + c.tile("directory.probes") * others + c.sent("put_grant")));
   law("an L2 is written by its misses and by its L1s", c.tile("l2.writes"),
       (c.is_exclusive ? 0 : c.tile("l2.misses")) + c.l1("lines_read"));
   if (is_mesi) {

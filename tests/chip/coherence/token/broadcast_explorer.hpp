@@ -2,8 +2,8 @@
 // may be the next to arrive. Any access, eviction, repeated request and loss of patience may happen at any
 // moment. An agent sends a request again only when none of its own is under way, which keeps states finite.
 //
-//   contended   all agents want to write and persist already, and begin nothing else: few enough states to
-//   see all
+//   contended   all agents have asked and persist already, and begin nothing else: few enough states to see
+//               all. The first ones want to read, the others to write
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -38,6 +38,10 @@ enum class BroadcastMutant : std::uint8_t {
   timer_stops,
   nothing_taken_for_data,
   answers_in_anothers_turn,
+  turn_not_handed_over,
+  write_asks_for_read_turn,
+  owner_kept_in_read_turn,
+  token_kept_in_write_turn,
 };
 
 class BroadcastExplorer {
@@ -46,6 +50,7 @@ class BroadcastExplorer {
     std::uint32_t agents, tokens;
     BroadcastMutant mutant = BroadcastMutant::none;
     bool is_contended = false;
+    std::uint32_t readers = 0;   // of those that contend
     bool has_replacing = false;  // stores of all bytes among the others
     std::size_t most_states = ~std::size_t{0};
   };
@@ -119,8 +124,8 @@ class BroadcastExplorer {
     s.memory.version = 1;
     if (p_.is_contended)
       for (std::uint16_t a = 0; a < p_.agents; ++a) {
-        note(rules_.request(s.agents[a].line, a, true));
-        apply(s, rules_.persist(s.agents[a].persistent, a));
+        note(rules_.request(s.agents[a].line, a, a >= p_.readers));
+        persist(s, a);
       }
     return s;
   }
@@ -162,7 +167,7 @@ class BroadcastExplorer {
         if (!a.line.is_unblock_due) return false;
         if (!a.line.is_readable()) fail("a line is lost before it was used");
         if (!a.replaces) load(a.line);
-        if (p_.is_contended || a.replaces) store(s, a.line);
+        if ((p_.is_contended && a.line.is_writable(p_.tokens)) || a.replaces) store(s, a.line);
         a.replaces = false;
         apply(s, rules_.release(a.line, a.persistent, self));
         settle(a);
@@ -187,9 +192,15 @@ class BroadcastExplorer {
       default:
         if (a.line.want == Want::none || a.persistent.own != PersistentEntry::Own::none) return false;
         if (p_.mutant == BroadcastMutant::timer_stops) return false;
-        apply(s, rules_.persist(a.persistent, self));
+        persist(s, self);
         return true;
     }
+  }
+  void persist(State& s, std::uint16_t self) {
+    Agent& a = s.agents[self];
+    AgentOutcome out = rules_.persist(a.line, a.persistent, self);
+    if (p_.mutant == BroadcastMutant::write_asks_for_read_turn) out.sends[0].is_read = true;
+    apply(s, out);
   }
 
   bool ask(State& s, std::uint16_t self, bool write) {
@@ -246,7 +257,7 @@ class BroadcastExplorer {
     Agent& a = s.agents[m.agent];
     const Agent before = a;
     PersistentEntry p = a.persistent;
-    cells_.enter(p.active == PersistentEntry::kNoAgent ? "agent" : "agent, somebody's turn", name_of(m.kind),
+    cells_.enter(p.active == PersistentEntry::kNoAgent ? "agent" : "agent, somebody's turn", event_of(m),
                  a.line.held, p_.tokens);
     if (p_.mutant == BroadcastMutant::late_tokens_kept && m.kind == Kind::tokens) p.active = m.agent;
     const PersistentEntry given = p;
@@ -259,7 +270,20 @@ class BroadcastExplorer {
     const bool is_get = m.kind == Kind::get_shared || m.kind == Kind::get_exclusive;
     if (p_.mutant == BroadcastMutant::answers_in_anothers_turn && is_get)
       p.active = PersistentEntry::kNoAgent;
+    const bool is_handover = m.kind == Kind::activate && p.active == m.agent;
+    if (p_.mutant == BroadcastMutant::turn_not_handed_over && is_handover) {
+      s.bag.push_back({.kind = Kind::acknowledgement, .to = To::home, .requester = m.requester});
+      return;
+    }
+    if (p_.mutant == BroadcastMutant::token_kept_in_write_turn && m.kind == Kind::activate)
+      seen.is_read = true;
     AgentOutcome out = rules_.receive(a.line, p, m.agent, seen);
+    if (p_.mutant == BroadcastMutant::owner_kept_in_read_turn && m.kind == Kind::activate && out.count == 2 &&
+        a.line.held.count == 1) {
+      TokenMessage& sent = out.sends[1];
+      a.line.held = {.count = 1, .owner = sent.tokens.owner, .dirty = sent.tokens.dirty};
+      sent.tokens.owner = sent.tokens.dirty = sent.has_data = false;
+    }
     if (!(p == given) && !is_get) a.persistent = p;
     check_turn(a, out);
     if (p_.mutant == BroadcastMutant::requester_ends_unserved && m.kind == Kind::activate &&
@@ -299,21 +323,18 @@ class BroadcastExplorer {
 
   void arbitrate(State& s, const TokenMessage& m) {
     using Order = PersistentArbiter::Order;
-    Order order = m.kind == Kind::persist           ? s.arbiter.ask({m.requester, LineAddr{1}})
+    Order order = m.kind == Kind::persist           ? s.arbiter.ask({m.requester, LineAddr{1}, m.is_read})
                   : m.kind == Kind::acknowledgement ? s.arbiter.acknowledge()
                                                     : s.arbiter.done();
-    if (p_.mutant == BroadcastMutant::activates_before_acknowledgements && order == Order::deactivate) {
-      send_to_everybody(s, Kind::deactivate, s.arbiter.turn().requester);
-      while (s.arbiter.acknowledge() == Order::none && !s.arbiter.is_free()) {
-      }
-      order = s.arbiter.is_free() ? Order::none : Order::activate;
-    }
+    // Only the first acknowledgement is waited for.
+    if (p_.mutant == BroadcastMutant::activates_before_acknowledgements)
+      while (m.kind == Kind::acknowledgement && order == Order::none && s.arbiter.missing_ != 0)
+        order = s.arbiter.acknowledge();
     if (order == Order::none) return;
-    send_to_everybody(s, order == Order::activate ? Kind::activate : Kind::deactivate,
-                      s.arbiter.turn().requester);
+    send_to_everybody(s, order == Order::activate ? Kind::activate : Kind::deactivate, s.arbiter.turn());
   }
-  void send_to_everybody(State& s, Kind kind, std::uint16_t requester) {
-    TokenMessage m{.kind = kind, .requester = requester};
+  void send_to_everybody(State& s, Kind kind, const PersistentArbiter::Turn& turn) {
+    TokenMessage m{.kind = kind, .is_read = turn.is_read, .requester = turn.requester};
     for (std::uint16_t a = 0; a < p_.agents; ++a) {
       m.to = To::agent;
       m.agent = a;
@@ -326,6 +347,9 @@ class BroadcastExplorer {
     s.bag.push_back(m);
   }
 
+  static std::string event_of(const TokenMessage& m) {
+    return std::string(name_of(m.kind)) + (m.kind == Kind::activate && m.is_read ? " to read" : "");
+  }
   bool can_write(const AgentLine& line) const {
     return line.is_writable(p_.tokens) || (p_.mutant == BroadcastMutant::store_with_a_token_missing &&
                                            line.is_readable() && line.held.owner);
@@ -420,7 +444,8 @@ class BroadcastExplorer {
       std::string& text = agents[order[a]];
       put_tokens(text, of.line.held);
       put(text, of.line.want, of.line.has_data, of.line.is_unblock_due, of.line.is_in_buffer, of.line.version,
-          of.line.is_replacing, of.replaces, of.is_cached, of.persistent.own, agent(of.persistent.active));
+          of.line.is_replacing, of.replaces, of.is_cached, of.persistent.own,
+          of.persistent.own_reads * 2 + of.persistent.is_read_turn, agent(of.persistent.active));
     }
     std::string text;
     for (const std::string& a : agents) text += a;
@@ -429,11 +454,12 @@ class BroadcastExplorer {
       put(text, store->version, agent(store->active));
     }
     put(text, s.arbiter.phase_, s.arbiter.missing_, s.arbiter.is_done_, s.arbiter.queue_.size());
-    for (const PersistentArbiter::Turn& turn : s.arbiter.queue_) put(text, agent(turn.requester));
+    for (const PersistentArbiter::Turn& turn : s.arbiter.queue_)
+      put(text, agent(turn.requester), turn.is_read);
     for (const TokenMessage& m : s.bag) {
       std::string& one = bag.emplace_back();
-      put(one, m.kind, m.to, m.has_data * 2 + m.requester_has_data, m.to == To::agent ? agent(m.agent) : 0,
-          agent(m.requester), m.version);
+      put(one, m.kind, m.to, m.is_read * 4 + m.has_data * 2 + m.requester_has_data,
+          m.to == To::agent ? agent(m.agent) : 0, agent(m.requester), m.version);
       put_tokens(one, m.tokens);
     }
     std::sort(bag.begin(), bag.end());

@@ -75,19 +75,22 @@ TEST(TokensWithoutData, GoBackToMemoryFromWhoeverNeedsData) {
 }
 
 TEST(BroadcastExplorerRuns, ServeAllPersistentRequestsInEveryState) {
-  for (const std::uint32_t agents : {2U, 3U}) {
-    const auto result =
-        BroadcastExplorer({.agents = agents, .tokens = agents, .is_contended = true}).explore();
-    EXPECT_EQ(result.violation, "") << agents << " agents, after " << result.states << " states";
-    EXPECT_TRUE(result.is_complete);
-    RecordProperty("states", std::to_string(result.states));
-  }
+  for (const std::uint32_t agents : {2U, 3U})
+    for (std::uint32_t readers = 0; readers <= agents; ++readers) {
+      const auto result =
+          BroadcastExplorer({.agents = agents, .tokens = agents, .is_contended = true, .readers = readers})
+              .explore();
+      EXPECT_EQ(result.violation, "")
+          << agents << " agents, " << readers << " of which read, after " << result.states << " states";
+      EXPECT_TRUE(result.is_complete);
+    }
 }
 
 struct Bug {
   BroadcastMutant mutant;
   const char* name;
   bool is_contended = false;
+  std::uint32_t readers = 0;
   bool has_replacing = false;
 };
 
@@ -98,6 +101,7 @@ TEST_P(EveryBroadcastBug, IsFound) {
                                          .tokens = 2,
                                          .mutant = GetParam().mutant,
                                          .is_contended = GetParam().is_contended,
+                                         .readers = GetParam().readers,
                                          .has_replacing = GetParam().has_replacing,
                                          .most_states = 100'000})
                           .explore();
@@ -118,7 +122,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Bug{BroadcastMutant::slice_forgets_tokens, "SliceForgetsTokens"},
                     Bug{BroadcastMutant::timer_stops, "TimerStops"},
                     Bug{BroadcastMutant::answers_in_anothers_turn, "AnswersInAnothersTurn"},
-                    Bug{BroadcastMutant::nothing_taken_for_data, "NothingTakenForData", false, true}),
+                    Bug{BroadcastMutant::turn_not_handed_over, "TurnNotHandedOver", true},
+                    Bug{BroadcastMutant::write_asks_for_read_turn, "WriteAsksForReadTurn", true},
+                    Bug{BroadcastMutant::owner_kept_in_read_turn, "OwnerKeptInReadTurn", true, 1},
+                    Bug{BroadcastMutant::token_kept_in_write_turn, "TokenKeptInWriteTurn"},
+                    Bug{BroadcastMutant::nothing_taken_for_data, "NothingTakenForData", false, 0, true}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace
