@@ -230,6 +230,33 @@ def test_a_load_behind_a_nested_commit_is_named_and_two_flags_cure_it(compiled):
         assert found(compiled(BEHIND_A_COMMIT, *FLAGS, level)) == []
 
 
+CHANGED_IN_PLACE = """typedef unsigned long W;
+extern W w[8];
+struct Mixed { char c; long d; short e; double f; };
+extern __attribute__((transaction_pure)) void run(void);
+static __attribute__((noinline, transaction_safe)) W value(struct Mixed m) { return m.d + m.c + m.e + (W)m.f; }
+W f(W seed) {
+  W x1 = seed * 77, x3 = seed << 7;
+  struct Mixed m = {1, w[0], 3, 4};
+  __transaction_atomic {
+    w[x1 % 3] = w[2];
+    if (((w[6] ^ w[5]) & 3) == 1) __transaction_cancel;
+    run();
+    CHANGE
+  }
+  return x3 * 7 + x1;
+}
+"""
+
+
+def test_a_local_variable_that_a_retry_finds_changed_is_named(compiled):
+    file = compiled(CHANGED_IN_PLACE.replace("CHANGE", "x3 ^= value(m);"), "-O1", *FLAGS)
+    places = [(place, function, what.split(" (")[0]) for place, function, what in found(file)]
+    assert places == [("t.c:13", "f", "local variable changed in place, which a retry does not undo")]
+    unchanged = compiled(CHANGED_IN_PLACE.replace("CHANGE", "w[4] ^= value(m);"), "-O1", *FLAGS)
+    assert found(unchanged) == []
+
+
 def test_a_bit_field_that_a_transaction_writes_is_named(compiled):
     source = """struct F { unsigned a : 3, b : 7, c : 22; unsigned whole; };
 void f(struct F *p, int v) {

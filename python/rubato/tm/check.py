@@ -2,7 +2,8 @@
 
 GCC turns a loop that copies or clears into a plain call of memcpy or memset, and with vector extensions a store under
 a condition into a masked store, also in the instrumented path of a transaction: other threads then see what may be
-undone. It reads arguments of class type and stores returned structures plainly, and writes bit-fields wrongly.
+undone. It reads arguments of class type and stores returned structures plainly, and writes bit-fields wrongly. It may
+give a transaction another one's properties, so that a cancel meets one that was begun as never cancelled.
 
 The disassembly is followed from each function's first instruction. A state is the stack of open transactions, each
 of which runs instrumented code, the code without instrumentation, or is not decided yet: the program tests the answer
@@ -22,7 +23,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from rubato.errors import UsageError
-from rubato.tm import debug_info, plain
+from rubato.tm import debug_info, plain, spilled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 UNDECIDED, INSTRUMENTED, PLAIN = "undecided", "instrumented", "plain"
 
 #: Properties that begin gets (T13).
-INSTRUMENTED_CODE, UNINSTRUMENTED_CODE, NEVER_IRREVOCABLE = 0x1, 0x2, 0x20
+INSTRUMENTED_CODE, UNINSTRUMENTED_CODE, NO_CANCEL, NEVER_IRREVOCABLE = 0x1, 0x2, 0x8, 0x20
 #: Answers of begin.
 RUN_UNINSTRUMENTED, WAS_CANCELLED = 0x2, 0x10
 
@@ -104,14 +105,22 @@ class Instruction:
 
 
 @dataclasses.dataclass(frozen=True)
+class Open:
+    """An open transaction: the code that it runs, and whether its begin says that nothing cancels it."""
+
+    mode: str
+    is_never_cancelled: bool | None = None  #: None if it is not known
+
+
+@dataclasses.dataclass(frozen=True)
 class State:
     """Open transactions, innermost last; the bit of the answer that was tested last."""
 
-    stack: tuple[str, ...] = ()
+    stack: tuple[Open, ...] = ()
     tested: int = 0
 
     def with_innermost(self, mode: str) -> State:
-        return State((*self.stack[:-1], mode))
+        return State((*self.stack[:-1], dataclasses.replace(self.stack[-1], mode=mode)))
 
 
 def disassemble(file: Path) -> list[Instruction]:
@@ -172,6 +181,7 @@ class _Checker:
         self.at = {(one.section, one.address): n for n, one in enumerate(self.code)}
         self.found: dict[tuple[str, int], Finding] = {}
         self.begins: set[int] = set()
+        self.inner: set[int] = set()  #: begins inside of a transaction, to which no retry and no cancel leads back
         self.indirect: set[int] = set()
         self.entries: set[tuple[str, str]] = set()
         self.exposed: set[int] = set()  #: instructions of instrumented paths
@@ -199,8 +209,9 @@ class _Checker:
             if ".cold" in one.function:
                 continue  # reached from its function, in that one's state
             clones += is_clone
-            self._follow(n, State((INSTRUMENTED,) if is_clone else ()))
+            self._follow(n, State((Open(INSTRUMENTED),) if is_clone else ()))
         self._find_plain_accesses()
+        self._find_spilled()
         ordered = [self.found[key] for key in sorted(self.found)]
         findings = list({(f.place, f.function, f.what.split(" (")[0]): f for f in reversed(ordered)}.values())[::-1]
         if self.begins or clones:
@@ -278,7 +289,7 @@ class _Checker:
 
     @staticmethod
     def _answer_has(state: State, bit: int) -> State | None:
-        if state.stack[-1] == UNDECIDED:
+        if state.stack[-1].mode == UNDECIDED:
             if bit == RUN_UNINSTRUMENTED:
                 return state.with_innermost(PLAIN)
             if bit == WAS_CANCELLED:
@@ -287,7 +298,7 @@ class _Checker:
 
     @staticmethod
     def _answer_lacks(state: State, bit: int) -> State | None:
-        if state.stack[-1] == UNDECIDED and bit == RUN_UNINSTRUMENTED:
+        if state.stack[-1].mode == UNDECIDED and bit == RUN_UNINSTRUMENTED:
             return state.with_innermost(INSTRUMENTED)
         return state
 
@@ -313,7 +324,7 @@ class _Checker:
 
     @staticmethod
     def _is_exposed(state: State) -> bool:
-        return bool(state.stack) and PLAIN not in state.stack
+        return bool(state.stack) and all(one.mode != PLAIN for one in state.stack)
 
     @staticmethod
     def _is_masked_access(one: Instruction) -> bool:
@@ -324,19 +335,24 @@ class _Checker:
     def _judge_call(self, n: int, target: str, state: State) -> None:
         if self._is_exposed(state) and target in PLAIN_CALLS:
             self._report(n, f"plain {target} without a barrier")
+        if target == "_ITM_abortTransaction" and state.stack and state.stack[-1].is_never_cancelled:
+            self._report(n, "cancel of a transaction that GCC begins as one that nothing cancels")
 
     def _after_call(self, n: int, target: str, state: State) -> State:
         if target == "_ITM_beginTransaction":
             self.begins.add(n)
-            return State((*state.stack, self._mode_after_begin(n)) if len(state.stack) < DEEPEST else state.stack)
+            opened = self._after_begin(n)
+            if state.stack and opened.is_never_cancelled is not False:
+                self.inner.add(n)
+            return State((*state.stack, opened) if len(state.stack) < DEEPEST else state.stack)
         if target in ("_ITM_commitTransaction", "_ITM_commitTransactionEH"):
             is_clone = self.code[n].function.startswith("_ZGTt")
             return State(state.stack[:-1] if len(state.stack) > is_clone else state.stack)
         if target == "_ITM_changeTransactionMode":  # serial from here on: accesses are plain on purpose
-            return State((PLAIN,) * len(state.stack))
+            return State(tuple(dataclasses.replace(one, mode=PLAIN) for one in state.stack))
         return State(state.stack)
 
-    def _mode_after_begin(self, n: int) -> str:
+    def _after_begin(self, n: int) -> Open:
         """What the constant that begin gets leaves open."""
         one = self.code[n]
         for before in reversed(self.code[max(0, n - 32) : n]):
@@ -346,8 +362,9 @@ class _Checker:
                 properties = int(match[1], 16)
                 if self.relaxed and not properties & NEVER_IRREVOCABLE:
                     self._report(n, "relaxed transaction")
-                return PLAIN if not properties & INSTRUMENTED_CODE else UNDECIDED
-        return UNDECIDED
+                mode = UNDECIDED if properties & INSTRUMENTED_CODE else PLAIN
+                return Open(mode, bool(properties & NO_CANCEL))
+        return Open(UNDECIDED)
 
     def _following(self, n: int) -> Iterator[int]:
         """Of an instruction, in its function."""
@@ -424,6 +441,15 @@ class _Checker:
                 called = self._called(n)
                 if called is not None and function_at(called).stores_what_it_returns():
                     self._report(n, "structure returned into shared memory without a barrier")
+
+    def _find_spilled(self) -> None:
+        """Only in functions that begin transactions: those of a clone begin anew with another frame."""
+        exposed = self.exposed - self.outside
+        for first in sorted({self.first_of[self.code[n].function.split(".cold")[0]] for n in self.begins}):
+            function = spilled.Function(self.code_of, first, self._following)
+            for n in function.changed_in_place(self.begins - self.inner, exposed.__contains__):
+                shown = self._shown(self.code[n])
+                self._report(n, f"local variable changed in place, which a retry does not undo ({shown})")
 
     @staticmethod
     def _shown(one: Instruction) -> str:

@@ -33,7 +33,7 @@ _NAMES = {
     for name in names
 }
 _WIDE = frozenset(_NAMES.values())
-_CHANGED_BY_CALLS = ("rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11")
+CHANGED_BY_CALLS = ("rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11")
 _ARGUMENTS = ("rsi", "rdx", "rcx", "r8", "r9")
 _ALLOCATES = re.compile(r"_ITM_malloc|_ITM_calloc|_ZGTtn[wa]m")
 _LOADS_WORD = re.compile(r"_ITM_R\w*U8")
@@ -72,12 +72,27 @@ def operands(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^(]*\))", words[1].split(" <")[0])]
 
 
-def _memory(operand: str) -> Memory | None:
+def memory_of(operand: str) -> Memory | None:
     match = _MEMORY.match(operand)
     if match is None:
         return None
     register = [_NAMES.get((match[k] or "").lstrip("%"), (match[k] or "").lstrip("%")) for k in (3, 4)]
     return Memory(match[1] or "", int(match[2] or "0", 0), register[0], register[1], int(match[5] or "1"))
+
+
+def register_of(operand: str) -> str:
+    """The whole register that an operand names, or an empty string."""
+    return _NAMES.get(operand.lstrip("%"), "") if operand.startswith("%") else ""
+
+
+def changes_last(mnemonic: str) -> bool:
+    """Does an instruction that is no load by one operand change its last operand?"""
+    return not _READS_ONLY.match(mnemonic)
+
+
+def only_writes_last(mnemonic: str) -> bool:
+    """Does it so without reading it?"""
+    return _WRITES_ONLY.match(mnemonic) is not None
 
 
 class Function:
@@ -118,7 +133,7 @@ class Function:
         mnemonic, text, target = self._code[n]
         kinds = dict(before)
         if mnemonic.startswith("call"):
-            for register in _CHANGED_BY_CALLS:
+            for register in CHANGED_BY_CALLS:
                 kinds.pop(register, None)
             if _ALLOCATES.match(target):
                 kinds["rax"] = ALLOCATED
@@ -150,7 +165,7 @@ class Function:
     @staticmethod
     def _slot(operand: str) -> str | None:
         """The stack's word that an operand names, if it does so by the stack pointer alone."""
-        memory = _memory(operand)
+        memory = memory_of(operand)
         if memory is None or memory.base != "rsp" or memory.index:
             return None
         return f"{memory.displacement}(rsp)"
@@ -170,7 +185,7 @@ class Function:
         source = parts[0]
         is_wide = parts[-1].lstrip("%") in _WIDE
         if mnemonic.startswith("lea"):
-            memory = _memory(source)
+            memory = memory_of(source)
             if memory is None:
                 return None
             if memory.base == "rip":
@@ -196,7 +211,7 @@ class Function:
         return None
 
     def _kind_of_loaded(self, n: int, source: str, kinds: dict[str, str]) -> str | None:
-        memory = _memory(source)
+        memory = memory_of(source)
         if memory is None or memory.segment:
             return None
         if memory.base == "rip":
@@ -232,7 +247,7 @@ class Function:
             return
         parts = operands(text)
         for k, part in enumerate(parts):
-            memory = _memory(part)
+            memory = memory_of(part)
             if memory is None:
                 continue
             source = self.source(n, memory)
