@@ -4,18 +4,20 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "apps/common/input_error.hpp"
 #include "apps/common/line_reader.hpp"
+#include "apps/des/lookup_table.hpp"
 
 namespace rubato::apps {
 namespace {
 
 constexpr std::size_t kMaxGates = 1u << 28;
-constexpr const char* kForms = "INPUT(NET), OUTPUT(NET) or NET = GATE(NET, ...)";
+constexpr const char* kForms = "INPUT(NET), OUTPUT(NET), NET = GATE(NET, ...), NET = vdd or NET = gnd";
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
@@ -47,6 +49,7 @@ class BenchReader {
       line = trimmed(line.substr(0, line.find('#')));
       if (!line.empty()) statement(line);
     }
+    drive_constants();
     if (circuit_.gates() == 0)
       reader_.fail(std::string("the file holds no circuit: ") + kForms + " was expected");
     for (std::uint32_t g = 0; g < circuit_.gates(); ++g) {
@@ -78,24 +81,28 @@ class BenchReader {
     if (name.empty()) reader_.fail("the name of a net is missing");
     if (has_bad_character) reader_.fail(quoted(name) + " is not the name of a net");
     const auto [found, is_new] = number_.emplace(name, circuit_.gates());
-    if (is_new) {
-      if (circuit_.gates() == kMaxGates) reader_.fail("more than " + std::to_string(kMaxGates) + " nets");
-      circuit_.names.emplace_back(name);
-      circuit_.kinds.push_back(GateKind::input);
-      circuit_.pins.emplace_back();
-      named_at_.push_back(reader_.line_number());
-      driven_at_.push_back(0);
-      is_output_.push_back(false);
-    }
-    return found->second;
+    return is_new ? add(std::string(name)) : found->second;
   }
 
-  void drive(std::uint32_t g) {
+  std::uint32_t add(std::string name) {
+    if (circuit_.gates() == kMaxGates) reader_.fail("more than " + std::to_string(kMaxGates) + " nets");
+    circuit_.names.push_back(std::move(name));
+    circuit_.kinds.push_back(GateKind::input);
+    circuit_.pins.emplace_back();
+    named_at_.push_back(reader_.line_number());
+    driven_at_.push_back(0);
+    is_output_.push_back(false);
+    return circuit_.gates() - 1;
+  }
+
+  /// @returns `g`
+  std::uint32_t drive(std::uint32_t g) {
     if (driven_at_[g] != 0) {
       reader_.fail("net " + quoted(circuit_.names[g]) + " is driven a second time, first in line " +
                    std::to_string(driven_at_[g]));
     }
     driven_at_[g] = reader_.line_number();
+    return g;
   }
 
   GateKind kind(std::string_view word) {
@@ -107,11 +114,16 @@ class BenchReader {
     if (found != kKinds.end()) return found->second;
     if (lower(word) == "dff")
       reader_.fail("the circuit has flip-flops: a combinational circuit was expected");
-    reader_.fail(quoted(word) + " is no gate: AND, NAND, OR, NOR, XOR, XNOR, NOT or BUF was expected");
+    reader_.fail(quoted(word) + " is no gate: AND, NAND, OR, NOR, XOR, XNOR, NOT, BUF or LUT was expected");
   }
 
   void statement(std::string_view line) {
     const std::size_t open = line.find('('), equals = line.find('=');
+    if (open == std::string_view::npos && equals != std::string_view::npos) {
+      const std::string level = lower(trimmed(line.substr(equals + 1)));
+      if (level == "vdd" || level == "gnd")
+        return constant(drive(net(line.substr(0, equals))), level == "vdd");
+    }
     if (open == std::string_view::npos || line.back() != ')') {
       reader_.fail(quoted(line) + " is none of " + kForms);
     }
@@ -119,14 +131,12 @@ class BenchReader {
     if (equals == std::string_view::npos) return port(trimmed(line.substr(0, open)), list);
     if (equals > open) reader_.fail(quoted(line) + " is none of " + kForms);
     const std::uint32_t g = net(line.substr(0, equals));
-    const GateKind gate_kind = kind(trimmed(line.substr(equals + 1, open - equals - 1)));
+    const std::string_view word = trimmed(line.substr(equals + 1, open - equals - 1));
     drive(g);
-    std::vector<std::uint32_t> pins;
-    for (std::size_t begin = 0; begin <= list.size();) {
-      const std::size_t end = std::min(list.find(',', begin), list.size());
-      pins.push_back(net(list.substr(begin, end - begin)));
-      begin = end + 1;
-    }
+    if (lower(word.substr(0, 3)) == "lut" && word.size() > 3 && word[3] <= ' ')
+      return table(g, trimmed(word.substr(3)), list);
+    const GateKind gate_kind = kind(word);
+    std::vector<std::uint32_t> pins = nets(list);
     const bool is_unary = gate_kind == GateKind::inv || gate_kind == GateKind::buf;
     if (is_unary && pins.size() != 1) {
       reader_.fail("NOT and BUF have one input, but " + std::to_string(pins.size()) + " are given");
@@ -135,8 +145,75 @@ class BenchReader {
       reader_.fail("a gate of " + std::to_string(pins.size()) + " inputs: at most " +
                    std::to_string(kMaxFanIn) + " are possible");
     }
+    become(g, gate_kind, std::move(pins));
+  }
+
+  std::vector<std::uint32_t> nets(std::string_view list) {
+    std::vector<std::uint32_t> pins;
+    for (std::size_t begin = 0; begin <= list.size();) {
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      pins.push_back(net(list.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    return pins;
+  }
+
+  void become(std::uint32_t g, GateKind gate_kind, std::vector<std::uint32_t> pins) {
     circuit_.kinds[g] = gate_kind;
     circuit_.pins[g] = std::move(pins);
+  }
+
+  /// A gate inside a table. No net of a file is named so, as '=' cannot be in a name.
+  std::uint32_t inner(std::uint32_t g, const std::string& part, GateKind gate_kind,
+                      std::vector<std::uint32_t> pins) {
+    const std::uint32_t gate = add(circuit_.names[g] + "=" + part);
+    driven_at_[gate] = reader_.line_number();
+    become(gate, gate_kind, std::move(pins));
+    return gate;
+  }
+
+  void constant(std::uint32_t g, bool value) { constants_.push_back({g, value}); }
+
+  /// A constant compares an input with itself: all pins that change at one time change before a gate
+  /// evaluates, so its output never changes.
+  void drive_constants() {
+    if (circuit_.inputs.empty()) return;  // refused below
+    const std::uint32_t any = circuit_.inputs.front();
+    for (const auto& [g, value] : constants_) become(g, value ? GateKind::xnor : GateKind::xor_, {any, any});
+  }
+
+  /// `bits` is hexadecimal, with or without 0x.
+  void table(std::uint32_t g, std::string_view bits, std::string_view list) {
+    const std::vector<std::uint32_t> pins = nets(list);
+    if (pins.size() > kMaxTableInputs)
+      reader_.fail("a table of " + std::to_string(pins.size()) + " inputs: at most " +
+                   std::to_string(kMaxTableInputs) + " are possible");
+    LookupTable table{.inputs = static_cast<std::uint32_t>(pins.size())};
+    const std::string_view digits = lower(bits.substr(0, 2)) == "0x" ? bits.substr(2) : bits;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), table.table, 16);
+    const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
+    if (!is_number || (table.rows() < 64 && table.table >> table.rows() != 0))
+      reader_.fail(quoted(bits) + " is no table of " + std::to_string(pins.size()) +
+                   " inputs: a hexadecimal number of " + std::to_string(table.rows()) + " bits was expected");
+    if (const auto value = table.constant()) return constant(g, *value);
+    if (const auto gate_kind = table.gate()) return become(g, *gate_kind, pins);
+    // A sum of products, of the rows with the rarer output.
+    std::vector<std::uint32_t> inverted;
+    for (std::size_t p = 0; p < pins.size(); ++p)
+      inverted.push_back(inner(g, "n" + std::to_string(p), GateKind::inv, {pins[p]}));
+    std::vector<std::vector<std::uint32_t>> products;
+    const bool rarer = table.rarer();
+    for (std::uint32_t row = 0; row < table.rows(); ++row) {
+      if (table.value(row) != rarer) continue;
+      products.emplace_back();
+      for (std::size_t p = 0; p < pins.size(); ++p)
+        products.back().push_back((row >> p & 1) != 0 ? pins[p] : inverted[p]);
+    }
+    if (products.size() == 1) return become(g, rarer ? GateKind::and_ : GateKind::nand, products.front());
+    std::vector<std::uint32_t> sum;
+    for (const auto& product : products)
+      sum.push_back(inner(g, std::to_string(sum.size()), GateKind::and_, product));
+    become(g, rarer ? GateKind::or_ : GateKind::nor, std::move(sum));
   }
 
   void port(std::string_view word, std::string_view name) {
@@ -158,6 +235,7 @@ class BenchReader {
   std::unordered_map<std::string, std::uint32_t> number_;
   std::vector<std::uint64_t> named_at_, driven_at_;  // lines; 0: not driven yet
   std::vector<bool> is_output_;
+  std::vector<std::pair<std::uint32_t, bool>> constants_;  // nets and their values
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <sstream>
 #include <utility>
 
 #include "apps/common/input_error.hpp"
@@ -215,6 +216,40 @@ TEST(BenchReader, UnderstandsTheFormatsFreedoms) {
   EXPECT_EQ(circuit.kinds, (std::vector<GateKind>{GateKind::nand, GateKind::input}));
   EXPECT_THAT(circuit.pins[0], ElementsAre(1, 1));
   EXPECT_THAT(settle(circuit, {1}), ElementsAre(0, 1));
+}
+
+TEST(BenchReader, ReadsTablesAndConstants) {
+  std::ostringstream tables;
+  tables << std::hex << "INPUT(a)\nINPUT(b)\nINPUT(c)\n";
+  // All tables of two inputs, and some of three; named by their hexadecimal numbers.
+  for (unsigned table = 0; table < 16; ++table)
+    tables << "OUTPUT(t" << table << ")\nt" << table << " = LUT 0x" << table << " ( a, b )\n";
+  for (unsigned table = 0; table < 256; table += 5)
+    tables << "OUTPUT(u" << table << ")\nu" << table << " = lut " << table << " (a,b,c)\n";
+  std::string text = tables.str();
+  text += "OUTPUT(one)\nOUTPUT(zero)\none = vdd\nzero=GND\nOUTPUT(n)\nn = LUT 0x1 (c)\n";
+  const Circuit circuit = from_text(text);
+  for (std::uint8_t row = 0; row < 8; ++row) {
+    const auto values =
+        settle(circuit, {std::uint8_t(row & 1), std::uint8_t(row >> 1 & 1), std::uint8_t(row >> 2)});
+    for (const std::uint32_t net : circuit.outputs) {
+      const std::string& name = circuit.names[net];
+      bool expected = name == "one" || (name == "n" && row < 4);
+      if (name[0] == 't') expected = (std::stoul(name.substr(1), nullptr, 16) >> (row & 3) & 1) != 0;
+      if (name[0] == 'u') expected = (std::stoul(name.substr(1), nullptr, 16) >> row & 1) != 0;
+      EXPECT_EQ(values[net], expected ? 1 : 0) << name << " of " << row;
+    }
+  }
+  Circuit timed = circuit;
+  set_delays(timed, 25, 1);
+  expect_same_as_serial(timed, 3);
+  const std::string start = "INPUT(a)\nOUTPUT(y)\ny = ";
+  EXPECT_THAT(error_of(start + "LUT 0x10 (a, a)\n"),
+              HasSubstr(".bench:3: '0x10' is no table of 2 inputs: a hexadecimal number of 4 bits"));
+  EXPECT_THAT(error_of(start + "LUT 0xg (a)\n"), HasSubstr("'0xg' is no table of 1 inputs"));
+  EXPECT_THAT(error_of(start + "LUT (a)\n"), HasSubstr("'LUT' is no gate"));
+  EXPECT_THAT(error_of(start + "LUT 1 (a,a,a,a,a,a,a)\n"), HasSubstr("a table of 7 inputs: at most 6"));
+  EXPECT_THAT(error_of("OUTPUT(y)\ny = vdd\n"), HasSubstr("the circuit has no INPUT(NET)"));
 }
 
 TEST(Iscas85, C6288MultipliesSixteenBits) {
