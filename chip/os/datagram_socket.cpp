@@ -6,9 +6,9 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::size_t kMostQueued = 11;      // local ones: net.unix.max_dgram_qlen, and one
+constexpr std::size_t kMostQueued = 11;  // local ones: net.unix.max_dgram_qlen, and one
 constexpr std::size_t kMostUdpBytes = 65507;
-constexpr std::uint64_t kOverhead = 768;     // of a datagram in the receiver's room, as Linux counts
+constexpr std::uint64_t kOverhead = 768;  // of a datagram in the receiver's room, as Linux counts
 constexpr std::uint64_t kLocalOverhead = 32;
 
 }  // namespace
@@ -18,7 +18,8 @@ DatagramSocket::~DatagramSocket() {
     if (const auto sender = weak.lock()) sender->became_writable();
 }
 
-void DatagramSocket::pair(const std::shared_ptr<DatagramSocket>& a, const std::shared_ptr<DatagramSocket>& b) {
+void DatagramSocket::pair(const std::shared_ptr<DatagramSocket>& a,
+                          const std::shared_ptr<DatagramSocket>& b) {
   a->peer_ = b;
   b->peer_ = a;
   a->peer_name_ = b->peer_name_ = SocketAddress{Family::local};
@@ -26,8 +27,8 @@ void DatagramSocket::pair(const std::shared_ptr<DatagramSocket>& a, const std::s
 
 bool DatagramSocket::takes_from(const DatagramSocket& sender) const {
   if (is_local()) return !peer_name_ || peer_.lock().get() == &sender;
-  return !peer_name_ || (peer_name_->port == sender.local().port &&
-                         peer_name_->ip == sender.seen_from(peer_name_->ip).ip);
+  return !peer_name_ ||
+         (peer_name_->port == sender.local().port && peer_name_->ip == sender.seen_from(peer_name_->ip).ip);
 }
 
 bool DatagramSocket::is_full() const { return received_.count() >= kMostQueued; }
@@ -118,8 +119,7 @@ std::int64_t DatagramSocket::send_ip(std::span<const std::byte> from, const Outg
     return sent;
   }
   const std::uint64_t used = target->received_.bytes() + target->received_.count() * kOverhead;
-  if (used <= target->options.receive_bytes && !target->is_shut_in_)
-    target->put(from, seen_from(to.ip), {});
+  if (used <= target->options.receive_bytes && !target->is_shut_in_) target->put(from, seen_from(to.ip), {});
   return sent;
 }
 

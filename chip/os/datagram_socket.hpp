@@ -1,4 +1,5 @@
-// A socket of datagrams: UDP, which drops what a receiver has no room for, and local ones, whose senders wait.
+// A socket of datagrams: UDP, which drops what a receiver has no room for, and local ones, whose senders
+// wait.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,7 +31,9 @@ class DatagramSocket final : public Socket {
   std::uint32_t state_bits() const override;
 
  private:
-  std::shared_ptr<DatagramSocket> self() { return std::static_pointer_cast<DatagramSocket>(shared_from_this()); }
+  std::shared_ptr<DatagramSocket> self() {
+    return std::static_pointer_cast<DatagramSocket>(shared_from_this());
+  }
   std::int64_t send_local(std::span<const std::byte> from, const Outgoing& with);
   std::int64_t send_ip(std::span<const std::byte> from, const Outgoing& with);
   /// A sender may send to this one: it has no partner, or that sender is its partner.

@@ -1,5 +1,5 @@
-// The network of a program: a loopback interface (127.0.0.0/8 and ::1) and local names, within the simulator. No
-// socket of the host is ever made, and no other address can be reached.
+// The network of a program: a loopback interface (127.0.0.0/8 and ::1) and local names, within the simulator.
+// No socket of the host is ever made, and no other address can be reached.
 // SPDX-License-Identifier: MIT
 #pragma once
 

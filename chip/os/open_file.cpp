@@ -66,6 +66,28 @@ void fill_random(Rng& rng, std::span<std::byte> bytes) {
   }
 }
 
+int host_open_flags(std::uint32_t flags) {
+  int host = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+  switch (flags & abi::kAccessMask) {
+    case abi::kReadOnly:
+      host |= O_RDONLY;
+      break;
+    case abi::kWriteOnly:
+      host |= O_WRONLY;
+      break;
+    default:
+      host |= O_RDWR;
+      break;
+  }
+  if ((flags & abi::kCreate) != 0) host |= O_CREAT;
+  if ((flags & abi::kExclusive) != 0) host |= O_EXCL;
+  if ((flags & abi::kTruncate) != 0) host |= O_TRUNC;
+  if ((flags & abi::kAppend) != 0) host |= O_APPEND;
+  if ((flags & abi::kDirectory) != 0) host |= O_DIRECTORY;
+  if ((flags & abi::kPath) != 0) host = O_PATH | O_CLOEXEC | O_NOFOLLOW | (host & O_DIRECTORY);
+  return host;
+}
+
 // --- OpenFile: what most kinds of files answer
 // ---------------------------------------------------------------
 

@@ -172,6 +172,10 @@ class PipeEnd : public OpenFile {
   std::uint32_t poll(std::uint32_t events) override;
   std::optional<Edges> edges() const override { return pipe_->edges; }
   bool is_same(const PipeEnd& other) const { return pipe_ == other.pipe_; }
+  /// Another end, as an open of the pipe by its descriptor's path gives.
+  std::shared_ptr<PipeEnd> open_again(std::uint32_t open_flags) const {
+    return std::make_shared<PipeEnd>(pipe_, open_flags);
+  }
   /// As read(), and the bytes stay.
   std::int64_t peek(std::span<std::byte> to) const;
   /// Bytes that put() takes, kWouldBlock if none, or -EPIPE: nothing reads.
@@ -226,6 +230,9 @@ class TextFile : public OpenFile {
   std::string text_;
   std::size_t position_ = 0;
 };
+
+/// The flags by which the host opens what the guest opens with `flags`.
+int host_open_flags(std::uint32_t flags);
 
 /// Fills bytes with random ones, in the order every consumer (getrandom, /dev/urandom) uses.
 void fill_random(Rng& rng, std::span<std::byte> bytes);

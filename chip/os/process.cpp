@@ -69,7 +69,8 @@ Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const G
   main.stack_low = stack_low;
   main.stack_high = stack_high;
   main.regs.pc = program.entry;
-  main.regs.x[reg::sp] = build_initial_stack(options, program, memory, stack_low, stack_high, rng);
+  initial_sp = build_initial_stack(options, program, memory, stack_low, stack_high, rng);
+  main.regs.x[reg::sp] = initial_sp;
 }
 
 // --- threads and waits
@@ -144,6 +145,7 @@ bool Process::Impl::retry(Thread& thread, bool timed_out) {
   Call call{thread, of, of.wait.number, of.wait.arguments};
   call.timed_out = timed_out;
   call.progress = of.wait.progress;
+  calling = &of;
   if (observer != nullptr) observer->on_retry(&thread);
   const auto bound = of.wait.at_once_stack;
   if (bound) user.bind(bound->first, bound->second);
@@ -202,10 +204,15 @@ Process::Impl::Handler Process::Impl::handler_of(std::uint64_t number) {
 }
 
 std::int64_t Process::Impl::perform(Call& call) {
-  if (const Handler handler = handler_of(call.number)) return (this->*handler)(call);
+  calling = &call.info;
+  const Handler handler = handler_of(call.number);
+  return handler != nullptr ? (this->*handler)(call) : not_implemented(call, syscall_name(call.number));
+}
+
+std::int64_t Process::Impl::not_implemented(Call& call, const std::string& what) {
   if (unknown[call.number]++ == 0)
-    log(fmt::format("system call {} is not implemented: thread {} got ENOSYS (reported once)",
-                    syscall_name(call.number), call.thread.tid));
+    log(fmt::format("system call {} is not implemented: thread {} got ENOSYS (reported once)", what,
+                    call.thread.tid));
   return -ENOSYS;
 }
 

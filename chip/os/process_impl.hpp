@@ -26,6 +26,7 @@
 #include "chip/os/open_file.hpp"
 #include "chip/os/path_resolver.hpp"
 #include "chip/os/process.hpp"
+#include "chip/os/signal_file.hpp"
 #include "chip/os/signal_queue.hpp"
 #include "chip/os/socket.hpp"
 #include "chip/os/timers.hpp"
@@ -106,7 +107,7 @@ struct Call {
   std::int64_t i64(unsigned i) const { return static_cast<std::int64_t>(a[i]); }
 };
 
-struct Process::Impl {
+struct Process::Impl final : SignalSource {
   Impl(ProcessOptions options, AddressSpace& memory, const GuestClock& clock);
 
   using Handler = std::int64_t (Impl::*)(Call&);
@@ -120,6 +121,8 @@ struct Process::Impl {
   Call call_of(Thread& thread);
   /// Looks up and calls the handler.
   std::int64_t perform(Call& call);
+  /// Counts and tells that `what` is not there. @returns -ENOSYS.
+  std::int64_t not_implemented(Call& call, const std::string& what);
 
   // --- process.cpp: threads and waits
   // ------------------------------------------------------------------------
@@ -163,6 +166,11 @@ struct Process::Impl {
   int deliverable(const Thread& thread);
   bool is_ignored(int signal) const;
   void kill(int signal);
+
+  // SignalSource, of the thread whose call is being made.
+  std::uint64_t pending_signals() const override;
+  abi::Siginfo take_pending(std::uint64_t signals) override;
+  std::uint64_t signals_sent() const override { return sent_signals; }
 
   // --- sys_threads.cpp
   // ---------------------------------------------------------------------------------------
@@ -219,6 +227,7 @@ struct Process::Impl {
   std::int64_t poll_files(Call& call,
                           std::vector<std::pair<std::shared_ptr<OpenFile>, std::uint32_t>>& requests,
                           std::vector<std::uint32_t>& ready, std::optional<std::uint64_t> deadline);
+  std::int64_t epoll_wait(Call& call, std::optional<std::uint64_t> deadline);
   std::int64_t resolve(Call& call, unsigned directory, unsigned path, PathResolver::Follow follow,
                        ResolvedPath& result);
   std::int64_t resolve(std::int32_t directory, std::string_view path, PathResolver::Follow follow,
@@ -230,7 +239,27 @@ struct Process::Impl {
                          std::uint32_t mode);
   std::shared_ptr<OpenFile> open_virtual(const std::string& path, std::uint32_t flags, std::int64_t& error);
   std::int64_t stat_at(Call& call, unsigned directory, unsigned path, std::uint32_t flags, abi::Stat& result);
+  /// As an open of that path: what a descriptor stands for is opened anew.
+  std::shared_ptr<OpenFile> open_made_up(const std::string& path, std::uint32_t flags, std::int64_t& error);
   std::string proc_maps() const;
+
+  // --- proc_files.cpp
+  // ------------------------------------------------------------------------------------------
+  std::shared_ptr<OpenFile> open_again(const std::string& path, std::uint32_t flags, std::int64_t& error);
+  std::vector<ListedFile> list_proc_folder(const std::string& path);
+  /// Null: there is no such folder.
+  std::shared_ptr<OpenFile> open_proc_folder(const std::string& path, std::uint32_t flags);
+  /// Nothing: there is no such file.
+  std::optional<std::string> proc_text(const std::string& path);
+  std::string proc_machine(std::string_view path);
+  std::string proc_status(const Thread& thread) const;
+  std::string proc_stat(const Thread& thread, bool of_process);
+  std::string proc_limits() const;
+  std::string proc_smaps() const;
+  std::string proc_auxiliary() const;
+  std::string thread_name(const Thread& thread) const;
+  /// The thread of /proc/self/task/TID and what follows it, or null.
+  Thread* thread_of_task(std::string_view path, std::string_view file);
 
   // --- sys_sockets.cpp, sys_socket_data.cpp
   // ------------------------------------------------------------------
@@ -314,6 +343,8 @@ struct Process::Impl {
   std::deque<Thread*> file_waits;
   bool files_changed = false;  ///< a pipe or counter may be ready that was not
 
+  ThreadInfo* calling = nullptr;  ///< whose call is being made, or was made last
+  std::uint64_t sent_signals = 0;
   std::array<abi::Sigaction, abi::kSignals + 1> actions{};
   SignalQueue pending;  // signals sent to the process
   /// RLIMIT_SIGPENDING: signals that queue at once.
@@ -325,7 +356,7 @@ struct Process::Impl {
 
   LoadedProgram program;
   Addr brk_start = 0, brk_now = 0, brk_mapped = 0;
-  Addr stack_low = 0, stack_high = 0;
+  Addr stack_low = 0, stack_high = 0, initial_sp = 0;
 
   Disk disk;
   Network network;

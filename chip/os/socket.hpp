@@ -1,5 +1,5 @@
-// A socket of the program: what stream sockets (stream_socket.hpp) and datagram sockets (datagram_socket.hpp) have in
-// common. Results are those of Linux, as OpenFile's are; kWouldBlock means that the call has to wait.
+// A socket of the program: what stream sockets (stream_socket.hpp) and datagram sockets (datagram_socket.hpp)
+// have in common. Results are those of Linux, as OpenFile's are; kWouldBlock means that the call has to wait.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -85,8 +85,8 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
   std::uint32_t poll(std::uint32_t events) override;
   std::optional<Edges> edges() const override { return edges_; }
 
-  /// -EINPROGRESS: is_connecting(), or a caller that does not wait is told so by the next call and by the option for
-  /// errors: the answer of a TCP partner comes behind the call, also that of one on this computer.
+  /// -EINPROGRESS: is_connecting(), or a caller that does not wait is told so by the next call and by the
+  /// option for errors: the answer of a TCP partner comes behind the call, also that of one on this computer.
   virtual std::int64_t connect(const Destination& to, bool waits) = 0;
   /// Forgets the partner (an address of no family).
   virtual std::int64_t disconnect() = 0;

@@ -22,39 +22,39 @@ struct Row {
 // Options of one number, without those that sockets compute.
 constexpr Row kRows[] = {
     {SocketOptions::kReuseAddress, 0, 0, 1},
-    {{kSocketOptions, 5}, 0, 0, 1},  // SO_DONTROUTE
-    {{kSocketOptions, 6}, 0, 0, 1},  // SO_BROADCAST
-    {{kSocketOptions, 9}, 0, 0, 1},  // SO_KEEPALIVE
-    {{kSocketOptions, 10}, 0, 0, 1}, // SO_OOBINLINE
-    {{kSocketOptions, 12}, 0, 0, 6}, // SO_PRIORITY
+    {{kSocketOptions, 5}, 0, 0, 1},   // SO_DONTROUTE
+    {{kSocketOptions, 6}, 0, 0, 1},   // SO_BROADCAST
+    {{kSocketOptions, 9}, 0, 0, 1},   // SO_KEEPALIVE
+    {{kSocketOptions, 10}, 0, 0, 1},  // SO_OOBINLINE
+    {{kSocketOptions, 12}, 0, 0, 6},  // SO_PRIORITY
     {SocketOptions::kReusePort, 0, 0, 1},
     {SocketOptions::kPassCredentials, 0, 0, 1},
     {{kSocketOptions, 46}, 0, 0, kAnyValue},  // SO_BUSY_POLL
-    {{kIp, 1}, 0, 0, 255},              // IP_TOS
-    {{kIp, 2}, 64, 1, 255},             // IP_TTL
-    {{kIp, 10}, 1, 0, 5},               // IP_MTU_DISCOVER
-    {{kIp, 11}, 0, 0, 1},               // IP_RECVERR
-    {{kIp, 15}, 0, 0, 1},               // IP_FREEBIND
-    {{kIp, 33}, 1, 0, 255},             // IP_MULTICAST_TTL
-    {{kIp, 34}, 1, 0, 1},               // IP_MULTICAST_LOOP
-    {{kIpv6, 16}, 64, 0, 255},          // IPV6_UNICAST_HOPS
-    {{kIpv6, 18}, 1, 0, 255},           // IPV6_MULTICAST_HOPS
-    {{kIpv6, 19}, 1, 0, 1},             // IPV6_MULTICAST_LOOP
-    {{kIpv6, 23}, 1, 0, 5},             // IPV6_MTU_DISCOVER
-    {{kIpv6, 25}, 0, 0, 1},             // IPV6_RECVERR
+    {{kIp, 1}, 0, 0, 255},                    // IP_TOS
+    {{kIp, 2}, 64, 1, 255},                   // IP_TTL
+    {{kIp, 10}, 1, 0, 5},                     // IP_MTU_DISCOVER
+    {{kIp, 11}, 0, 0, 1},                     // IP_RECVERR
+    {{kIp, 15}, 0, 0, 1},                     // IP_FREEBIND
+    {{kIp, 33}, 1, 0, 255},                   // IP_MULTICAST_TTL
+    {{kIp, 34}, 1, 0, 1},                     // IP_MULTICAST_LOOP
+    {{kIpv6, 16}, 64, 0, 255},                // IPV6_UNICAST_HOPS
+    {{kIpv6, 18}, 1, 0, 255},                 // IPV6_MULTICAST_HOPS
+    {{kIpv6, 19}, 1, 0, 1},                   // IPV6_MULTICAST_LOOP
+    {{kIpv6, 23}, 1, 0, 5},                   // IPV6_MTU_DISCOVER
+    {{kIpv6, 25}, 0, 0, 1},                   // IPV6_RECVERR
     {SocketOptions::kOnlyV6, 0, 0, 1},
-    {{kIpv6, 67}, 0, 0, 255},      // IPV6_TCLASS
-    {{kTcp, 1}, 0, 0, 1},          // TCP_NODELAY
-    {{kTcp, 2}, 65483, 88, 65535}, // TCP_MAXSEG
-    {{kTcp, 3}, 0, 0, 1},          // TCP_CORK
-    {{kTcp, 4}, 7200, 1, 32767},   // TCP_KEEPIDLE
-    {{kTcp, 5}, 75, 1, 32767},     // TCP_KEEPINTVL
-    {{kTcp, 6}, 9, 1, 127},        // TCP_KEEPCNT
-    {{kTcp, 7}, 6, 1, 255},        // TCP_SYNCNT
-    {{kTcp, 9}, 0, 0, kAnyValue},      // TCP_DEFER_ACCEPT
-    {{kTcp, 12}, 1, 0, 1},         // TCP_QUICKACK
-    {{kTcp, 18}, 0, 0, kAnyValue},     // TCP_USER_TIMEOUT
-    {{kTcp, 25}, 0, 0, kAnyValue},     // TCP_NOTSENT_LOWAT
+    {{kIpv6, 67}, 0, 0, 255},       // IPV6_TCLASS
+    {{kTcp, 1}, 0, 0, 1},           // TCP_NODELAY
+    {{kTcp, 2}, 65483, 88, 65535},  // TCP_MAXSEG
+    {{kTcp, 3}, 0, 0, 1},           // TCP_CORK
+    {{kTcp, 4}, 7200, 1, 32767},    // TCP_KEEPIDLE
+    {{kTcp, 5}, 75, 1, 32767},      // TCP_KEEPINTVL
+    {{kTcp, 6}, 9, 1, 127},         // TCP_KEEPCNT
+    {{kTcp, 7}, 6, 1, 255},         // TCP_SYNCNT
+    {{kTcp, 9}, 0, 0, kAnyValue},   // TCP_DEFER_ACCEPT
+    {{kTcp, 12}, 1, 0, 1},          // TCP_QUICKACK
+    {{kTcp, 18}, 0, 0, kAnyValue},  // TCP_USER_TIMEOUT
+    {{kTcp, 25}, 0, 0, kAnyValue},  // TCP_NOTSENT_LOWAT
 };
 
 const Row* row_of(SocketOptions::Name name) {

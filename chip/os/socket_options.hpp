@@ -1,5 +1,5 @@
-// The options of a socket: those with an effect in the model, and those that a program sets, asks for, and finds as it
-// has set them. All others are refused (ENOPROTOOPT).
+// The options of a socket: those with an effect in the model, and those that a program sets, asks for, and
+// finds as it has set them. All others are refused (ENOPROTOOPT).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -44,8 +44,8 @@ std::shared_ptr<StreamSocket> StreamSocket::find_listener(const Destination& to)
   for (const auto& socket : network_.bound(true, to.address)) {
     const auto listener = std::dynamic_pointer_cast<StreamSocket>(socket);
     if (!listener || !listener->is_listening()) continue;
-    if (best && (listener->local().ip != best->local().ip ||
-                 listener->arrived_.size() >= best->arrived_.size()))
+    if (best &&
+        (listener->local().ip != best->local().ip || listener->arrived_.size() >= best->arrived_.size()))
       continue;
     best = listener;
   }
@@ -125,7 +125,8 @@ std::int64_t StreamSocket::listen(int backlog) {
   if (is_local() && !is_bound()) return -EINVAL;
   if (const std::int64_t error = bind_if_needed(); error < 0) return error;
   state_ = State::listening;
-  backlog_ = backlog < 0 ? kMostBacklog : std::min<std::size_t>(static_cast<std::size_t>(backlog), kMostBacklog);
+  backlog_ =
+      backlog < 0 ? kMostBacklog : std::min<std::size_t>(static_cast<std::size_t>(backlog), kMostBacklog);
   admit_waiting();
   return 0;
 }

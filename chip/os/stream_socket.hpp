@@ -1,6 +1,7 @@
 // A socket with connections: TCP, and local ones of streams or packets in order.
-// Invariant: two connected sockets know each other; bytes that one sends lie in the other's queue until they are
-// received. A connection exists as soon as its listener has room for it: accept() gives out one that may have bytes.
+// Invariant: two connected sockets know each other; bytes that one sends lie in the other's queue until they
+// are received. A connection exists as soon as its listener has room for it: accept() gives out one that may
+// have bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -26,11 +26,13 @@ void fill_stat(abi::Stat& result, std::uint32_t mode, std::uint64_t ino) {
 
 PipeEnd::PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags)
     : OpenFile(open_flags), pipe_(std::move(pipe)) {
-  ++(can_read() ? pipe_->readers : pipe_->writers);
+  if (can_read()) ++pipe_->readers;
+  if (can_write()) ++pipe_->writers;
 }
 
 PipeEnd::~PipeEnd() {
-  --(can_read() ? pipe_->readers : pipe_->writers);
+  if (can_read()) --pipe_->readers;
+  if (can_write()) --pipe_->writers;
   ++pipe_->edges.in;  // the other end sees that this one has gone
   ++pipe_->edges.out;
 }
@@ -87,7 +89,8 @@ std::uint32_t PipeEnd::poll(std::uint32_t events) {
   if (can_read()) {
     if (!pipe_->bytes.empty()) ready |= events & PollBits::kIn;
     if (pipe_->writers == 0) ready |= PollBits::kHangUp;
-  } else {
+  }
+  if (can_write()) {
     if (PipeBuffer::kCapacity - pipe_->bytes.size() >= PipeBuffer::kAtomic) ready |= events & PollBits::kOut;
     if (pipe_->readers == 0) ready |= PollBits::kError;
   }

@@ -126,18 +126,30 @@ std::int64_t Process::Impl::sys_epoll_ctl(Call& call) {
 
 std::int64_t Process::Impl::sys_epoll_pwait(Call& call) {
   constexpr std::uint64_t kMillisecond = 1000000;
+  std::optional<std::uint64_t> deadline;
+  if (call.i32(3) >= 0) deadline = now() + static_cast<std::uint64_t>(call.i32(3)) * kMillisecond;
+  return epoll_wait(call, deadline);
+}
+
+std::int64_t Process::Impl::sys_epoll_pwait2(Call& call) {
+  std::optional<std::uint64_t> deadline;
+  std::int64_t error = 0;
+  if (!read_deadline(call.a[3], false, false, deadline, error)) return error;
+  return epoll_wait(call, deadline);
+}
+
+// `deadline`: of a call that has not waited yet.
+std::int64_t Process::Impl::epoll_wait(Call& call, std::optional<std::uint64_t> deadline) {
   const bool is_retry = call.thread.state == ThreadState::blocked;
-  const std::int32_t most = call.i32(2), timeout = call.i32(3);
+  const std::int32_t most = call.i32(2);
   const auto set_file = files.find(call.i32(0));
   if (most <= 0 || most > 1 << 20) return -EINVAL;
   if (!user.writable(call.a[1], static_cast<std::uint64_t>(most) * sizeof(EpollEvent))) return -EFAULT;
   if (!set_file) return -EBADF;
   const auto set = std::dynamic_pointer_cast<EpollSet>(set_file);
   if (!set) return -EINVAL;
-  std::optional<std::uint64_t> deadline = call.info.wait.deadline;
+  if (is_retry) deadline = call.info.wait.deadline;
   if (!is_retry) {
-    deadline.reset();
-    if (timeout >= 0) deadline = now() + static_cast<std::uint64_t>(timeout) * kMillisecond;
     if (call.a[4] != 0) {
       if (call.a[5] != 8) return -EINVAL;
       const auto mask = user.get<std::uint64_t>(call.a[4]);

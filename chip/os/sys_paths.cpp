@@ -27,28 +27,6 @@ std::string current_path(const OpenFile& file) {
   return length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : file.path;
 }
 
-int host_open_flags(std::uint32_t flags) {
-  int host = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
-  switch (flags & abi::kAccessMask) {
-    case abi::kReadOnly:
-      host |= O_RDONLY;
-      break;
-    case abi::kWriteOnly:
-      host |= O_WRONLY;
-      break;
-    default:
-      host |= O_RDWR;
-      break;
-  }
-  if ((flags & abi::kCreate) != 0) host |= O_CREAT;
-  if ((flags & abi::kExclusive) != 0) host |= O_EXCL;
-  if ((flags & abi::kTruncate) != 0) host |= O_TRUNC;
-  if ((flags & abi::kAppend) != 0) host |= O_APPEND;
-  if ((flags & abi::kDirectory) != 0) host |= O_DIRECTORY;
-  if ((flags & abi::kPath) != 0) host = O_PATH | O_CLOEXEC | O_NOFOLLOW | (host & O_DIRECTORY);
-  return host;
-}
-
 }  // namespace
 
 std::int64_t Process::Impl::resolve(std::int32_t from, std::string_view path, Follow follow,
@@ -92,7 +70,7 @@ std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path
   if (const auto error = resolve(from, path, follow_unless(no_follow), where); error < 0) return error;
   if (where.is_virtual) {
     std::int64_t error = -ENOENT;
-    auto file = open_virtual(where.absolute, flags, error);
+    auto file = open_made_up(where.absolute, flags, error);
     return file ? install(std::move(file), is_cloexec) : error;
   }
 

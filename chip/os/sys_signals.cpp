@@ -9,8 +9,8 @@ namespace rubato::chip {
 namespace {
 
 bool is_poll(std::uint64_t number) {
-  constexpr std::uint64_t kEpollPwait = 22, kPselect6 = 72, kPpoll = 73;
-  return number == kEpollPwait || number == kPselect6 || number == kPpoll;
+  constexpr std::uint64_t kEpollPwait = 22, kPselect6 = 72, kPpoll = 73, kEpollPwait2 = 441;
+  return number == kEpollPwait || number == kEpollPwait2 || number == kPselect6 || number == kPpoll;
 }
 
 constexpr std::uint64_t kUnblockable =
@@ -134,6 +134,8 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   const bool is_for_any =
       target == nullptr && (is_blocked || (is_kept && chosen->state != ThreadState::blocked));
   (is_for_any ? pending : info(*chosen).pending).add(sent);
+  ++sent_signals;
+  files_changed = true;                      // for a thread that waits for signals by a descriptor
   if (is_blocked || keeps(*chosen)) return;  // delivered when it can be
   if (chosen->state != ThreadState::blocked) {
     if (observer != nullptr) observer->on_signal(*chosen);

@@ -75,15 +75,15 @@ std::int64_t Process::Impl::socket_send(Call& call, Socket& socket, const std::v
   std::vector<std::byte> buffer;
   while (true) {
     buffer.resize(std::min(kPiece, total - call.progress));
-    for_pieces(ranges, call.progress, buffer.size(), [&](Addr from, std::uint64_t at, std::uint64_t n) {
-      user.read(from, buffer.data() + at, n);
-    });
+    for_pieces(ranges, call.progress, buffer.size(),
+               [&](Addr from, std::uint64_t at, std::uint64_t n) { user.read(from, buffer.data() + at, n); });
     const std::int64_t put = socket.send(buffer, with);
     if (put == kWouldBlock) return wait_for_files(call, may_wait, socket.options.send_timeout);
     files_changed = true;
     if (put < 0) {
       if (call.progress != 0) return static_cast<std::int64_t>(call.progress);
-      if (put == -EPIPE && socket.kind().type == SocketType::stream && (flags & kNoSignal) == 0) broken_pipe(call);
+      if (put == -EPIPE && socket.kind().type == SocketType::stream && (flags & kNoSignal) == 0)
+        broken_pipe(call);
       return put;
     }
     with.files.clear();
@@ -106,8 +106,7 @@ std::int64_t Process::Impl::socket_receive(Call& call, Socket& socket, const std
   while (true) {
     buffer.resize(std::min(kPiece, total - call.progress));
     const std::int64_t got = socket.receive(buffer, with);
-    if (got == kWouldBlock)
-      return wait_for_files(call, may_wait, socket.options.receive_timeout);
+    if (got == kWouldBlock) return wait_for_files(call, may_wait, socket.options.receive_timeout);
     files_changed = files_changed || !with.peeks;
     if (got < 0) return call.progress != 0 ? static_cast<std::int64_t>(call.progress) : got;
     for_pieces(ranges, call.progress, static_cast<std::uint64_t>(got),
@@ -135,7 +134,8 @@ std::int64_t Process::Impl::sys_sendto(Call& call) {
     with.to.emplace();
     if (error = get_destination(*socket, call.a[4], call.u32(5), *with.to); error < 0) return error;
   }
-  return socket_send(call, *socket, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.u32(3), std::move(with));
+  return socket_send(call, *socket, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.u32(3),
+                     std::move(with));
 }
 
 std::int64_t Process::Impl::sys_recvfrom(Call& call) {
@@ -159,7 +159,8 @@ std::int64_t Process::Impl::sys_recvfrom(Call& call) {
 // --- messages
 // --------------------------------------------------------------------------------------------------
 
-std::int64_t Process::Impl::read_control(const Socket& socket, Addr a, std::uint64_t bytes, PassedFiles& result) const {
+std::int64_t Process::Impl::read_control(const Socket& socket, Addr a, std::uint64_t bytes,
+                                         PassedFiles& result) const {
   if (bytes > kMostControl) return -ENOBUFS;
   std::vector<std::byte> control(bytes);
   if (!user.read(a, control.data(), bytes)) return -EFAULT;
@@ -256,7 +257,8 @@ std::int64_t Process::Impl::receive_message(Call& call, Socket& socket, Addr at,
   if (with.has_source && (!socket.is_local() || !with.source.name.empty()))
     name = guest_form(with.source, socket.kind().family);
   if (header->name != 0) {
-    user.write(header->name, name.data(), std::min<std::uint64_t>(name.size(), std::min(header->name_bytes, 128u)));
+    user.write(header->name, name.data(),
+               std::min<std::uint64_t>(name.size(), std::min(header->name_bytes, 128u)));
     header->name_bytes = static_cast<std::uint32_t>(name.size());
   }
   header->control_bytes = control;

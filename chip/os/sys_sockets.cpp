@@ -1,5 +1,5 @@
-// System calls on sockets: making, naming and connecting them, and their options. sys_socket_data.cpp has those that
-// send and receive.
+// System calls on sockets: making, naming and connecting them, and their options. sys_socket_data.cpp has
+// those that send and receive.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -54,7 +54,8 @@ std::shared_ptr<Socket> Process::Impl::find_socket(std::int64_t fd, std::int64_t
 }
 
 std::int64_t Process::Impl::wait_for_files(Call& call, bool may_wait, std::optional<std::uint64_t> timeout) {
-  if (!may_wait || call.timed_out) return call.progress != 0 ? static_cast<std::int64_t>(call.progress) : -EAGAIN;
+  if (!may_wait || call.timed_out)
+    return call.progress != 0 ? static_cast<std::int64_t>(call.progress) : -EAGAIN;
   Wait wait;
   wait.kind = WaitKind::files;
   wait.progress = call.progress;
@@ -120,10 +121,12 @@ std::int64_t Process::Impl::get_destination(const Socket& socket, Addr a, std::u
     return 0;
   }
   ResolvedPath where;
-  if (const auto error = resolve(abi::kAtCwd, name, PathResolver::Follow::yes, where); error < 0) return error;
+  if (const auto error = resolve(abi::kAtCwd, name, PathResolver::Follow::yes, where); error < 0)
+    return error;
   if (where.is_virtual) return -ECONNREFUSED;
   abi::Stat info{};
-  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0) return error;
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
   // A socket of the host's programs, or of a run before, has no listener in this one.
   if (S_ISSOCK(info.mode)) result.local = network.of_file({info.dev, info.ino});
   return 0;
@@ -192,9 +195,7 @@ std::int64_t Process::Impl::sys_listen(Call& call) {
   return socket->listen(call.i32(1));
 }
 
-std::int64_t Process::Impl::sys_accept(Call& call) {
-  return sys_accept4(call);
-}
+std::int64_t Process::Impl::sys_accept(Call& call) { return sys_accept4(call); }
 
 std::int64_t Process::Impl::sys_accept4(Call& call) {
   std::int64_t error = 0;
@@ -342,7 +343,8 @@ std::int64_t Process::Impl::sys_getsockopt(Call& call) {
   const SocketOptions& options_of = socket->options;
   if (is_timeout(name)) {
     const std::uint64_t time =
-        (name == SocketOptions::kSendTimeout ? options_of.send_timeout : options_of.receive_timeout).value_or(0);
+        (name == SocketOptions::kSendTimeout ? options_of.send_timeout : options_of.receive_timeout)
+            .value_or(0);
     const abi::Timeval value{static_cast<std::int64_t>(time / 1000000000),
                              static_cast<std::int64_t>(time % 1000000000 / 1000)};
     return give(&value, sizeof value);
@@ -354,8 +356,8 @@ std::int64_t Process::Impl::sys_getsockopt(Call& call) {
   if (name == SocketOptions::kPeerCredentials) {
     SocketAddress peer;
     const bool is_known = socket->is_local() && socket->peer_name(peer) == 0;
-    const Credentials value = is_known ? Credentials{kFirstTid, kGuestUser, kGuestUser}
-                                       : Credentials{0, 0xffffffff, 0xffffffff};
+    const Credentials value =
+        is_known ? Credentials{kFirstTid, kGuestUser, kGuestUser} : Credentials{0, 0xffffffff, 0xffffffff};
     return give(&value, sizeof value);
   }
   if (name == SocketOptions::kCongestion && socket->is_stream() && !socket->is_local()) {
@@ -376,7 +378,8 @@ std::int64_t Process::Impl::sys_getsockopt(Call& call) {
   } else {
     value = options_of.get(name);
   }
-  if (!value) return options_of.has_level(name.first) || !options_of.refuses_levels() ? -ENOPROTOOPT : -EOPNOTSUPP;
+  if (!value)
+    return options_of.has_level(name.first) || !options_of.refuses_levels() ? -ENOPROTOOPT : -EOPNOTSUPP;
   return give(&*value, sizeof *value);
 }
 

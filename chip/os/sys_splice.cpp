@@ -1,5 +1,5 @@
-// System calls that move bytes between a pipe and another file: splice, tee, vmsplice. The bytes are copied, which no
-// program can tell from moving.
+// System calls that move bytes between a pipe and another file: splice, tee, vmsplice. The bytes are copied,
+// which no program can tell from moving.
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
@@ -40,7 +40,8 @@ std::int64_t Process::Impl::sys_splice(Call& call) {
     if (!offset || !user.writable(pointer, 8)) return -EFAULT;
     if (*offset < 0) return -EINVAL;
   }
-  const bool may_wait = (call.u32(5) & kSpliceNonBlock) == 0 && ((from->flags | to->flags) & abi::kNonBlock) == 0;
+  const bool may_wait =
+      (call.u32(5) & kSpliceNonBlock) == 0 && ((from->flags | to->flags) & abi::kNonBlock) == 0;
   std::vector<std::byte> buffer(std::min<std::uint64_t>(call.a[4], PipeBuffer::kCapacity));
   std::int64_t done = 0;
   if (source != nullptr) {
@@ -70,7 +71,8 @@ std::int64_t Process::Impl::sys_tee(Call& call) {
   if (!from || !to || !from->can_read() || !to->can_write()) return -EBADF;
   PipeEnd *const source = pipe_of(from), *const target = pipe_of(to);
   if (source == nullptr || target == nullptr || source->is_same(*target)) return -EINVAL;
-  const bool may_wait = (call.u32(3) & kSpliceNonBlock) == 0 && ((from->flags | to->flags) & abi::kNonBlock) == 0;
+  const bool may_wait =
+      (call.u32(3) & kSpliceNonBlock) == 0 && ((from->flags | to->flags) & abi::kNonBlock) == 0;
   std::vector<std::byte> buffer(std::min<std::uint64_t>(call.a[2], PipeBuffer::kCapacity));
   const std::int64_t there = source->peek(buffer), room = target->room();
   if (there <= 0) return end_splice(call, there, may_wait);

@@ -61,13 +61,25 @@ std::string Process::Impl::proc_maps() const {
   return text;
 }
 
+std::shared_ptr<OpenFile> Process::Impl::open_made_up(const std::string& asked, std::uint32_t flags,
+                                                      std::int64_t& error) {
+  const std::string path = with_self(asked);
+  auto file =
+      path.starts_with("/proc/self/fd/") ? open_again(path, flags, error) : open_virtual(path, flags, error);
+  if (file && !file->is_directory && (flags & abi::kDirectory) != 0) {
+    error = -ENOTDIR;
+    return nullptr;
+  }
+  return file;
+}
+
 std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, std::uint32_t flags,
                                                       std::int64_t& error) {
   const std::string path = with_self(asked);
-  constexpr std::string_view kDescriptors = "/proc/self/fd/";
-  if (path.starts_with(kDescriptors)) {
+  constexpr std::string_view kDescriptor = "/proc/self/fd/";
+  if (path.starts_with(kDescriptor)) {
     std::int64_t fd = -1;
-    const char* begin = path.data() + kDescriptors.size();
+    const char* begin = path.data() + kDescriptor.size();
     const auto parsed = std::from_chars(begin, path.data() + path.size(), fd);
     if (parsed.ec != std::errc{} || parsed.ptr != path.data() + path.size()) return nullptr;
     return files.find(fd);
@@ -102,8 +114,10 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
     text = "1\n";
   } else if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible") {
     text = cores;
+  } else if (auto told = proc_text(path)) {
+    text = std::move(*told);
   } else {
-    return nullptr;
+    return open_proc_folder(path, flags);
   }
   return std::make_shared<TextFile>(std::move(text), flags & abi::kAccessMask, path);
 }

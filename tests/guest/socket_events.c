@@ -1,5 +1,5 @@
-// Sockets and what waits for them: messages with descriptors, select, epoll by level and by edge, threads that serve
-// and ask, long writes, and pipes into which sockets are spliced.
+// Sockets and what waits for them: messages with descriptors, select, epoll by level and by edge, threads
+// that serve and ask, long writes, and pipes into which sockets are spliced.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,7 +20,8 @@ static void messages(void) {
   pipe(ends);
   struct iovec out[2] = {{"one", 3}, {"two", 3}};
   char control[64] = {0}, b[16] = {0};
-  struct msghdr m = {.msg_iov = out, .msg_iovlen = 2, .msg_control = control, .msg_controllen = CMSG_SPACE(8)};
+  struct msghdr m = {
+      .msg_iov = out, .msg_iovlen = 2, .msg_control = control, .msg_controllen = CMSG_SPACE(8)};
   struct cmsghdr* c = CMSG_FIRSTHDR(&m);
   *c = (struct cmsghdr){.cmsg_len = CMSG_LEN(8), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
   memcpy(CMSG_DATA(c), ends, 8);
@@ -28,7 +29,8 @@ static void messages(void) {
   write(s[0], "three", 5);
   struct iovec in[2] = {{b, 2}, {b + 2, 12}}, four = {b, 4};
   memset(control, 0, sizeof control);
-  m = (struct msghdr){.msg_iov = in, .msg_iovlen = 2, .msg_control = control, .msg_controllen = sizeof control};
+  m = (struct msghdr){
+      .msg_iov = in, .msg_iovlen = 2, .msg_control = control, .msg_controllen = sizeof control};
   say("receive", recvmsg(s[1], &m, MSG_CMSG_CLOEXEC));
   c = CMSG_FIRSTHDR(&m);
   int got[2] = {-1, -1};
@@ -48,7 +50,8 @@ static void messages(void) {
   a = on_loopback(port_of(u));
   struct mmsghdr many[3] = {{{0}}};
   for (int i = 0; i < 3; ++i)
-    many[i].msg_hdr = (struct msghdr){.msg_name = &a, .msg_namelen = sizeof a, .msg_iov = out, .msg_iovlen = 1 + (size_t)i % 2};
+    many[i].msg_hdr = (struct msghdr){
+        .msg_name = &a, .msg_namelen = sizeof a, .msg_iov = out, .msg_iovlen = 1 + (size_t)i % 2};
   say("send many", sendmmsg(v, many, 3, 0));
   struct sockaddr_in from[4];
   for (int i = 0; i < 3; ++i)

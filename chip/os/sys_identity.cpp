@@ -1,0 +1,83 @@
+// System calls by which a program would become another user or wait for a child: there is one user, and no child.
+// SPDX-License-Identifier: MIT
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+/// -1 leaves an identity as it is.
+bool is_own_user(std::uint32_t id) { return id == ~std::uint32_t{0} || id == kGuestUser; }
+
+}  // namespace
+
+std::int64_t Process::Impl::sys_setreuid(Call& call) {
+  return is_own_user(call.u32(0)) && is_own_user(call.u32(1)) ? 0 : -EPERM;
+}
+std::int64_t Process::Impl::sys_setregid(Call& call) { return sys_setreuid(call); }
+std::int64_t Process::Impl::sys_setresuid(Call& call) {
+  return is_own_user(call.u32(0)) && is_own_user(call.u32(1)) && is_own_user(call.u32(2)) ? 0 : -EPERM;
+}
+std::int64_t Process::Impl::sys_setresgid(Call& call) { return sys_setresuid(call); }
+// The previous identity, whether it was changed or not.
+std::int64_t Process::Impl::sys_setfsuid(Call&) { return kGuestUser; }
+std::int64_t Process::Impl::sys_setfsgid(Call&) { return kGuestUser; }
+std::int64_t Process::Impl::sys_setgroups(Call&) { return -EPERM; }
+
+std::int64_t Process::Impl::sys_waitid(Call& call) {
+  constexpr std::int32_t kMostKind = 3;  // P_PIDFD
+  constexpr std::uint32_t kExited = 4, kStopped = 2, kContinued = 8, kOptions = 0xe000000f | 0x01000000;
+  const std::uint32_t wanted = call.u32(3);
+  if (call.i32(0) < 0 || call.i32(0) > kMostKind || (wanted & ~kOptions) != 0) return -EINVAL;
+  if ((wanted & (kExited | kStopped | kContinued)) == 0) return -EINVAL;
+  if (call.i32(0) == 1 && call.i32(1) <= 0) return -EINVAL;
+  if (call.i32(0) == kMostKind && !files.find(call.i32(1))) return -EBADF;
+  return -ECHILD;
+}
+
+// --- scheduling: every thread is an ordinary one
+// --------------------------------------------------------------
+
+std::int64_t Process::Impl::sys_sched_rr_get_interval(Call& call) {
+  constexpr std::int64_t kSlice = 3000000;  // of an ordinary thread, as Linux has it by default
+  if (call.i32(0) < 0) return -EINVAL;
+  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  return user.put(call.a[1], abi::Timespec{0, kSlice}) ? 0 : -EFAULT;
+}
+
+namespace {
+
+struct SchedulingAttributes {
+  std::uint32_t bytes, policy;
+  std::uint64_t flags;
+  std::int32_t nice;
+  std::uint32_t priority;
+  std::uint64_t runtime, deadline, period;
+};
+static_assert(sizeof(SchedulingAttributes) == 48);
+
+}  // namespace
+
+std::int64_t Process::Impl::sys_sched_getattr(Call& call) {
+  SchedulingAttributes result{};
+  if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) < sizeof result || call.u32(2) > AddressSpace::kPageBytes ||
+      call.u32(3) != 0)
+    return -EINVAL;
+  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  result.bytes = sizeof result;
+  return user.put(call.a[1], result) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_sched_setattr(Call& call) {
+  constexpr std::uint32_t kOrdinary = 0, kBatch = 3, kIdle = 5, kMostPolicy = 6;
+  if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) != 0) return -EINVAL;
+  const auto wanted = user.get<SchedulingAttributes>(call.a[1]);
+  if (!wanted) return -EFAULT;
+  if (wanted->bytes != 0 && wanted->bytes < sizeof *wanted) return -E2BIG;
+  if (wanted->policy > kMostPolicy || wanted->policy == 4) return -EINVAL;
+  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  const bool is_ordinary = wanted->policy == kOrdinary || wanted->policy == kBatch || wanted->policy == kIdle;
+  if (!is_ordinary || wanted->nice < 0) return -EPERM;
+  return wanted->priority == 0 ? 0 : -EINVAL;
+}
+
+}  // namespace rubato::chip
