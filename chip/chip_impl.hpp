@@ -84,8 +84,10 @@ struct Chip::Impl final : EventHandler {
   }
   /// The program has ended so; the run does when all have.
   void finish(Program& program, RunOutcome o);
-  void report_fault(Program& program, const Thread& thread, const Fault& fault) {
-    finish(program, {ExitCode::guest_fault, 0, describe(fault, thread, program.process), {}});
+  /// @param task of the thread, if it runs one
+  void report_fault(Program& program, const Thread& thread, const Fault& fault,
+                    const TaskDescriptor* task = nullptr) {
+    finish(program, {ExitCode::guest_fault, 0, describe(fault, thread, program.process, task), {}});
   }
   /// Nothing will ever happen again: to those in detail, or in fast-forward to this program.
   void no_progress();

@@ -78,7 +78,7 @@ bool Chip::CoreSide::fault(Core& core, Thread& thread, const Fault& fault, Cycle
   program.system_calls.end();
   if (is_handled) return true;
   if (chip.debug && chip.is_debugged(thread, fault)) return !chip.outcome;
-  chip.report_fault(program, thread, fault);
+  chip.report_fault(program, thread, fault, core.task_descriptor());
   return false;
 }
 

@@ -61,7 +61,11 @@ class Core final : public EventHandler {
   bool makes_calls_at_once() const { return is_protected() || activity_ == Activity::doomed; }
   /// The guest task it runs; 0: none.
   std::uint64_t task() const { return activity_ == Activity::task ? task_.id : 0; }
-  /// The same, and in a doomed run that of which it is left.
+  /// The descriptor of that task; null: none.
+  const TaskDescriptor* task_descriptor() const {
+    return activity_ == Activity::task ? &task_.descriptor : nullptr;
+  }
+  /// As task(), and in a doomed run that of which it is left.
   std::uint64_t task_of_run() const { return activity_ == Activity::doomed ? task_.id : task(); }
 
   /// Starts serving a task region with `worker`'s stack, gp and tp; dispatches when woken.

@@ -14,6 +14,7 @@
 #include "chip/isa/disassemble.hpp"
 #include "chip/os/call_stack.hpp"
 #include "chip/os/process_impl.hpp"
+#include "include/rubato/errors.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -58,6 +59,12 @@ std::string signal_name(int signal) {
   return fmt::format("signal {}", signal);
 }
 
+std::string named(const TaskDescriptor& task, const Symbols& symbols) {
+  std::optional<std::uint64_t> timestamp;
+  if (task.has_timestamp) timestamp = task.timestamp;
+  return errors::describe({symbols.describe(task.name()), timestamp});
+}
+
 }  // namespace
 
 std::string name_functions(std::string_view rest, const Symbols& symbols) {
@@ -92,10 +99,11 @@ std::string describe_death(int signal) {
   return fmt::format("the program was ended by {}", signal_name(signal));
 }
 
-std::string describe(const Fault& fault, const Thread& thread, const Process& process) {
+std::string describe(const Fault& fault, const Thread& thread, const Process& process,
+                     const TaskDescriptor* task) {
   const AddressSpace& memory = process.memory();
   const Symbols& symbols = process.symbols();
-  const std::string who = fmt::format("thread {}", thread.tid);
+  const std::string who = task == nullptr ? fmt::format("thread {}", thread.tid) : named(*task, symbols);
   const std::uint8_t page = memory.attributes(fault.address);
   const auto place = [&] {
     std::string text = fmt::format("{:#x}", fault.address);

@@ -7,12 +7,14 @@
 #include <string_view>
 
 #include "chip/os/process.hpp"
+#include "chip/vocabulary/task.hpp"
 
 namespace rubato::chip {
 
 /// "thread 1000 read address 0x10, which is not mapped, at 0x10450 (main+0x12: ld a0, 16(zero)), called from
-/// ..."
-std::string describe(const Fault& fault, const Thread& thread, const Process& process);
+/// ...". A thread that runs `task` is named by it: "task visit(Vertex*) at timestamp 7".
+std::string describe(const Fault& fault, const Thread& thread, const Process& process,
+                     const TaskDescriptor* task = nullptr);
 
 /// "the program was killed by SIGABRT" with the caller's hint for abort() and friends.
 std::string describe_death(int signal);

@@ -97,6 +97,29 @@ def test_a_dynamic_program_is_refused_with_the_remedy(rubato_chip: Path, tmp_pat
     assert done.returncode == 2 and "-static" in last_line(done.stderr)
 
 
+TASK_FAULT = """
+#include <rubato/rubato.hpp>
+void plant(int* at) { *at = 1; }
+int main(int argc, char**) {
+  rubato::create<rubato::TYPE>(plant, {.at = 7}, reinterpret_cast<int*>(argc - 1));
+  rubato::run();
+}
+"""
+
+
+@pytest.mark.parametrize("task_type", ["spec", "nonspec", "mayspec"])
+def test_a_fault_in_a_task_names_task_and_timestamp(
+    task_type: str, rubato_chip: Path, root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "fault.cpp").write_text(TASK_FAULT.replace("TYPE", task_type))
+    subprocess.run(["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", "-pthread", f"-I{root / 'include'}",
+                    tmp_path / "fault.cpp", "-o", tmp_path / "fault"], check=True, capture_output=True)  # fmt: skip
+    done = run(rubato_chip, tmp_path / "fault", "--out", str(tmp_path / "run"))
+    assert done.returncode == 3, done.stderr
+    sentence = "task plant(int*) at timestamp 7 wrote address 0x0 (a null pointer?), which is not mapped, at 0x"
+    assert sentence in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("length", [10, 64, 100, 1000, 100_000])
 def test_a_truncated_program_is_refused(length: int, rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes((guests / "hello").read_bytes()[:length])
