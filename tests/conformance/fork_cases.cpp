@@ -26,36 +26,44 @@ CASE(fork_join_returns_when_all_functions_have) {
   for (const std::uint64_t n : calls) CHECK(n == 1);
 }
 
+struct Numbers {
+  std::uint64_t first, second;
+};
+
 TYPED_CASE(fork_join_keeps_the_stack_of_a_task) {
-  std::uint64_t result = 0;
-  create<type>([&result] { result = fibonacci(10); }, {});
+  Numbers numbers{};
+  create<type>([](Numbers* n) { n->first = fibonacci(10); }, {}, &numbers);
   run();
-  CHECK(result == 55);
+  CHECK(numbers.first == 55);
 }
 
 TYPED_CASE(fork_join_keeps_the_timestamp_of_a_task) {
-  std::array<std::uint64_t, 2> seen{};
+  Numbers seen{};
   create<type>(
-      [&seen] { fork_join([&] { seen[0] = timestamp(); }, [&] { seen[1] = timestamp(); }); }, {.at = 7});
+      [](Numbers* s) { fork_join([s] { s->first = timestamp(); }, [s] { s->second = timestamp(); }); },
+      {.at = 7}, &seen);
   run();
-  CHECK(seen[0] == 7 && seen[1] == 7);
+  CHECK(seen.first == 7 && seen.second == 7);
 }
 
 CASE(fork_join_creates_tasks_of_its_group) {
-  TaskGroup group;
-  std::uint64_t members = 0, seen = 0;
+  struct Counts {
+    TaskGroup group;
+    std::uint64_t members = 0, seen = 0;
+  } counts;
   create<TaskType::nonspec>(
-      [&] {
-        const auto create_members = [&] {
+      [](Counts* c) {
+        const auto create_members = [c] {
           for (int i = 0; i < 5; ++i)
-            create<TaskType::nonspec>([&members] { count(members); }, {.group = &group});
+            create<TaskType::nonspec>([](Counts* counted) { count(counted->members); }, {.group = &c->group},
+                                      c);
         };
         fork_join(create_members, create_members);
       },
-      {.group = &group});
-  create<TaskType::nonspec>([&] { seen = members; }, {.after = &group});
+      {.group = &counts.group}, &counts);
+  create<TaskType::nonspec>([](Counts* c) { c->seen = c->members; }, {.after = &counts.group}, &counts);
   run();
-  CHECK(seen == 10);
+  CHECK(counts.seen == 10);
 }
 
 }  // namespace
