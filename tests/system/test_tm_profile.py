@@ -87,8 +87,8 @@ def rubato(folder: Path, *arguments: str, **environment: str) -> subprocess.Comp
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=kept | environment)
 
 
-def profile(folder: Path, *arguments: str, file: str = "tm.profile") -> dict:
-    ran = rubato(folder, "run", *arguments)
+def profile(folder: Path, *arguments: str, file: str = "tm.profile", **environment: str) -> dict:
+    ran = rubato(folder, "run", *arguments, **environment)
     assert ran.returncode == 0, ran.stderr
     return json.loads(rubato(folder, "report", "--json", file).stdout)
 
@@ -103,11 +103,11 @@ def test_each_cause_is_found_at_its_function_and_line(bank: Path, method: str) -
     assert found["serialized"]["chosen serial"] == 0
     causes = {(s["cause"], s["stack"][0]["function"], s["stack"][0]["line"], s["what"]): s
               for s in found["serializations"]}  # fmt: skip
-    settle = causes["in-flight switch", "settle", line_of("switch"), ""]
+    settle = causes["in-flight switch", "settle", line_of("switch"), "note"]
     assert settle["count"] == TRANSFERS // 2
     assert [f["function"] for f in settle["stack"]][:3] == ["settle", "transfer", "main"]
     assert settle["site"]["line"] == line_of("transfer begins")
-    assert causes["start serial", "close_day", line_of("start"), ""]["count"] == 7
+    assert causes["start serial", "close_day", line_of("start"), "fflush"]["count"] == 7
     look_up = next(s for s in found["serializations"] if s["what"] == "same_word")
     assert (look_up["count"], look_up["stack"][0]["function"]) == (30, "look_up")
 
@@ -132,14 +132,14 @@ def test_the_table_names_cause_function_and_line(bank: Path) -> None:
     shown = rubato(bank, "run", "./bank").stdout
     assert re.search(r"transactions +in-flight switch +start serial", shown)
     assert re.search(r"237 +130 \(54.9%\) +7 \(3.0%\)", shown)
-    assert re.search(rf"100 +in-flight switch +{line_of('switch')} settle  <- transfer  <- main", shown)
+    assert re.search(rf"100 +in-flight switch +note +{line_of('switch')} settle  <- transfer  <- main", shown)
     assert re.search(r"30 +in-flight switch +same_word +bank.c:\d+ look_up", shown)
 
 
 def test_folded_stacks_and_flame_graph(bank: Path) -> None:
     rubato(bank, "run", "./bank")
     folded = rubato(bank, "report", "--folded").stdout
-    assert re.search(r"^\S*main;transfer;settle;\[in-flight switch\] 100$", folded, re.MULTILINE)
+    assert re.search(r"^\S*main;transfer;settle;\[in-flight switch: note\] 100$", folded, re.MULTILINE)
     assert rubato(bank, "report", "--flame", "flame.html").returncode == 0
     page = (bank / "flame.html").read_text()
     assert "settle: 100 serializations" in page
@@ -199,6 +199,56 @@ int main(void) {
   return 0;
 }
 """
+
+
+NEIGHBOURS = """
+#include <pthread.h>
+#include <stdatomic.h>
+static struct { _Alignas(64) long v[8]; } near_words, one_word;
+static _Thread_local int is_holder;
+static atomic_int held, tries;
+__attribute__((transaction_pure, noinline)) static void begins(void) { if (!is_holder) ++tries; }
+// The holder waits until the other one has begun anew, which is when it has lost.
+__attribute__((transaction_pure, noinline)) static void has_stored(void) {
+  if (!is_holder) return;
+  held = 1;
+  while (tries < 2) ;
+}
+#define SIDE(name, place) \\
+  __attribute__((noinline)) static void name(void) { __transaction_atomic { begins(); ++place; has_stored(); } }
+SIDE(left, near_words.v[0])
+SIDE(right, near_words.v[1])
+SIDE(first, one_word.v[2])
+SIDE(second, one_word.v[2])
+static void (*const sides[])(void) = {left, right, first, second};
+static void* hold(void* n) { is_holder = 1; sides[(long)n](); return n; }
+int main(void) {
+  for (long n = 0; n < 4; ++n) {
+    pthread_t thread;
+    held = tries = 0;
+    pthread_create(&thread, 0, hold, (void*)n);
+    while (!held) ;
+    sides[n ^ 1]();
+    pthread_join(thread, 0);
+  }
+  return 0;
+}
+"""
+
+
+def test_a_conflict_by_another_word_of_the_stripe_is_told_from_a_true_one(bank: Path) -> None:
+    (bank / "neighbours.c").write_text(NEIGHBOURS)
+    subprocess.run(["gcc", *FLAGS, "neighbours.c", "-o", "neighbours", "-pthread"], cwd=bank, check=True)
+    found = profile(bank, "--method", "eager", "./neighbours", RUBATO_ITM_MANAGER="none")
+    kinds = {(c["site"]["function"], c["other"]["function"]): (c["address"], c["kind"]) for c in found["conflicts"]}
+    assert kinds == {
+        ("right", "left"): ("near_words+8", "another word: near_words"),
+        ("left", "right"): ("near_words", "another word: near_words+8"),
+        ("second", "first"): ("one_word+16", "same word"),
+        ("first", "second"): ("one_word+16", "same word"),
+    }
+    shown = rubato(bank, "report").stdout
+    assert re.search(r"near_words\+8 .* with left \(neighbours.c:\d+\) +another word: near_words\n", shown)
 
 
 @pytest.mark.parametrize("method", CONCURRENT)

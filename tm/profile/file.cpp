@@ -15,6 +15,7 @@
 #include <ctime>
 
 #include "tm/failure.hpp"
+#include "tm/thread/records.hpp"
 
 namespace rubato::tm::profile {
 namespace {
@@ -67,6 +68,7 @@ bool make_header(std::uint64_t stacks_every) {
   mapped->header_bytes = pages(sizeof(Header));
   mapped->block_bytes = pages(sizeof(Block));
   mapped->stacks_every = stacks_every;
+  mapped->stripe = records.stripe();
   note_time();
   mapped->start_ns = mapped->last_ns;
   mapped->start_ticks = mapped->last_ticks;

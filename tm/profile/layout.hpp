@@ -29,7 +29,8 @@ struct Header {
   Word process, header_bytes, block_bytes, blocks, modules;
   Word start_ns, start_ticks, last_ns, last_ticks;  ///< two moments, by which ticks become nanoseconds
   Word stacks_every;                                ///< a stack is kept every so many serializations
-  Word reserved[5];
+  Word stripe;                                      ///< bytes of memory that one record stands for
+  Word reserved[4];
   Module module[kModules];
 };
 

@@ -44,6 +44,7 @@ class Records {
   /// Before make().
   void set_count(std::size_t records) { index_mask_ = records - 1; }
   void set_stripe(std::size_t bytes) { stripe_mask_ = ~std::uintptr_t{bytes - 1}; }
+  std::size_t stripe() const { return ~stripe_mask_ + 1; }
   /// False without memory.
   bool make();
   /// In the child of a fork: those that hold them are gone. Frees the locked ones, with the time `now`.

@@ -88,8 +88,8 @@ def _undone(profile: Profile) -> str:
     rows = []
     for c in profile.conflicts:
         other = f"{short(c.other.function)} {c.other.line}" if c.other else ""
-        rows.append([f"{c.count:,}", c.cause, c.address, *_stack(c.stack), other])
-    return _or_none([">times", "cause", "address", "where", "called by", "locked by"], rows, {3, 4, 5})
+        rows.append([f"{c.count:,}", c.cause, c.address, *_stack(c.stack), other, c.kind])
+    return _or_none([">times", "cause", "address", "where", "called by", "locked by", "for"], rows, {3, 4, 5, 6})
 
 
 def _places(profile: Profile) -> str:

@@ -26,6 +26,9 @@ ABORTS = (
 )  # fmt: skip
 SERIALIZATIONS = ("start serial", "in-flight switch", "abort serial", "memory serial", "chosen serial")
 CHOSEN = "chosen serial"
+SAME = "same word"
+#: Of stripes, unless the file says another one: memory of which one record is locked.
+STRIPE = 32
 HARDWARE = ("conflict", "capacity", "kept out", "needs software", "other")
 SIZES, TIMES = 16, 24
 #: Where a site's histograms begin, and how many ranges they have; those of ns are of ticks.
@@ -90,7 +93,7 @@ class Load:
 
 @dataclass
 class Serialization:
-    """`what`: the function that has no transactional form, if that is why. `stack`: innermost frame first."""
+    """`what`: the function that has no transactional form, if it is known. `stack`: innermost frame first."""
 
     cause: str
     count: int
@@ -101,7 +104,7 @@ class Serialization:
 
 @dataclass
 class Conflict:
-    """`other`: where the transaction began that had locked the address, if one had."""
+    """`other`: where the transaction began that had locked the address, if one had. `kind`: see `_kinds`."""
 
     cause: str
     count: int
@@ -109,6 +112,7 @@ class Conflict:
     site: Frame
     other: Frame | None
     stack: list[Frame]
+    kind: str = ""
 
 
 @dataclass
@@ -153,6 +157,8 @@ class _Reader:
         self.content = content
         self.process, self.header_bytes, self.block_bytes, self.blocks, modules = struct.unpack_from("<5Q", content, 8)
         start_ns, start_ticks, last_ns, last_ticks, self.stacks_every = struct.unpack_from("<5Q", content, 48)
+        (stripe,) = struct.unpack_from("<Q", content, 88)
+        self.stripe = stripe or STRIPE
         ticks, self.ns_elapsed = last_ticks - start_ticks, last_ns - start_ns
         self.ns_per_tick = (last_ns - start_ns) / ticks if ticks > 0 else None
         self.modules = {}
@@ -160,6 +166,7 @@ class _Reader:
             raw = content[128 + 256 * i + 24 : 128 + 256 * i + 24 + PATH]
             self.modules[i + 1] = raw.split(b"\0")[0].decode(errors="replace")
         self.symbols: dict[int, Symbols] = {}
+        self.called: dict[Place, str] = {}
         self.code: dict[tuple[int, int], list[Frame]] = {}
 
     def read(self) -> Profile:
@@ -236,21 +243,40 @@ class _Reader:
         sums: collections.Counter[tuple[str, str, Frame, tuple[Frame, ...]]] = collections.Counter()
         for key, count in stacks.items():
             stack = tuple(self._stack(key[3:]))
-            sums[SERIALIZATIONS[key[0]], self._name(key[2]), self._frame(key[1]), stack] += count
+            what = self._name(key[2]) or self._called(SERIALIZATIONS[key[0]], key[3:])
+            sums[SERIALIZATIONS[key[0]], what, self._frame(key[1]), stack] += count
         return [
             Serialization(cause, count, what, site, list(stack))
             for (cause, what, site, stack), count in sums.most_common()
         ]
 
     def _conflicts(self, conflicts: collections.Counter[tuple[int, ...]]) -> list[Conflict]:
-        sums: collections.Counter[tuple[str, str, Frame, Frame | None, tuple[Frame, ...]]] = collections.Counter()
+        kinds = self._kinds(conflicts)
+        sums: collections.Counter[tuple[str, str, Frame, Frame | None, str, tuple[Frame, ...]]] = collections.Counter()
         for key, count in conflicts.items():
             other = self._frame(key[2]) if key[2] else None
-            sums[ABORTS[key[0]], self._name(key[3]), self._frame(key[1]), other, tuple(self._stack(key[4:]))] += count
+            stack = tuple(self._stack(key[4:]))
+            kind = kinds.get(key[1:4], "")
+            sums[ABORTS[key[0]], self._name(key[3]), self._frame(key[1]), other, kind, stack] += count
         return [
-            Conflict(cause, count, address, site, other, list(stack))
-            for (cause, address, site, other, stack), count in sums.most_common()
+            Conflict(cause, count, address, site, other, list(stack), kind)
+            for (cause, address, site, other, kind, stack), count in sums.most_common()
         ]
+
+    def _kinds(self, conflicts: collections.Counter[tuple[int, ...]]) -> dict[tuple[int, ...], str]:
+        """By (site, other site, address): `same word`, or the words of the stripe at which the other one conflicts.
+        These are known if the other transaction has lost a conflict in this stripe itself."""
+        stripe, word = ~(self.stripe - 1), ~7
+        words: dict[tuple[Place, int], set[int]] = collections.defaultdict(set)
+        for _, site, _, address, *_ in conflicts:
+            words[site, address & stripe].add(address & word)
+        kinds = {}
+        for _, site, other, address, *_ in conflicts:
+            theirs = words.get((other, address & stripe), set()) if other and address else set()
+            if theirs:
+                names = ", ".join(self._name(one) for one in sorted(theirs))
+                kinds[site, other, address] = SAME if address & word in theirs else f"another word: {names}"
+        return kinds
 
     # `row`: a site's words without its key and place.
     def _site(self, place: Place, row: list[int]) -> Site:
@@ -295,6 +321,18 @@ class _Reader:
         while own < len(frames) and _is_library(frames[own]):
             own += 1
         return frames[own:]
+
+    def _called(self, cause: str, places: tuple[Place, ...]) -> str:
+        """The direct call for which a transaction becomes serial: it is behind the library's."""
+        if cause not in ("in-flight switch", "start serial"):
+            return ""
+        for place in places:
+            if not _is_library(self._frame(place)):
+                if place not in self.called:
+                    module, offset = place >> 48, place & (1 << 48) - 1
+                    self.called[place] = tm_symbols.called_behind(self.modules.get(module, ""), offset)
+                return self.called[place]
+        return ""
 
     def _name(self, place: Place) -> str:
         module, offset = place >> 48, place & (1 << 48) - 1

@@ -85,8 +85,8 @@ def _why_aborted(profile: Profile) -> list[str]:
     rows = []
     for c in profile.conflicts[:ROWS]:
         other = f"with {short(c.other.function)} ({c.other.line})" if c.other else ""
-        rows.append([f"{c.count:,}", c.cause, c.address if c.address else "-", _stack(c.stack), other])
-    title = "Why transactions were undone: the cause, the address, where it was accessed, and who had locked it"
+        rows.append([f"{c.count:,}", c.cause, c.address if c.address else "-", _stack(c.stack), other, c.kind])
+    title = "Why transactions were undone: cause, address, where it was accessed, what had locked it and which word"
     return _grid(title, rows, len(profile.conflicts) - ROWS)
 
 

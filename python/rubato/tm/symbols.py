@@ -113,3 +113,52 @@ class Symbols:
             return ""
         into = offset - self._starts[i]
         return self._names[i] + (f"+{into}" if into else "")
+
+
+#: Bytes of code in which the call behind a switch is looked for.
+NEAR = 512
+INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t(?:(?:bnd|notrack) )*(\S+) *(.*)$")
+TARGET = re.compile(r"^([0-9a-f]+) <(.+?)(\+0x[0-9a-f]+)?>$")
+#: Bits of the answer of _ITM_beginTransaction that are set in a transaction that runs alone, and that are not.
+RUNS_UNINSTRUMENTED, WAS_CANCELLED = "$0x2", "$0x10"
+
+
+def called_behind(path: str, offset: int) -> str:
+    """The function that code at an address calls first, the library's own left out.
+
+    Empty if a condition comes before, other than on the answer of begin, or if the call is one through a pointer.
+    """
+    if not path or not Path(path).is_file() or shutil.which("objdump") is None:
+        return ""
+    command = ["objdump", "-d", "-C", "--no-show-raw-insn", f"--start-address={offset:#x}", path]
+    listed = subprocess.run(
+        [*command, f"--stop-address={offset + NEAR:#x}"], capture_output=True, text=True, errors="replace", check=False
+    ).stdout
+    code = [match.groups() for line in listed.splitlines() if (match := INSTRUCTION.match(line))]
+    at = {int(address, 16): n for n, (address, *_) in enumerate(code)}
+    n, tested, seen = 0, "", set()
+    while n < len(code) and n not in seen:
+        seen.add(n)
+        _, mnemonic, operands = code[n]
+        target = TARGET.match(operands)
+        name = CLONE.sub("", re.sub(r"@.*$", "", target[2])) if target else ""
+        n += 1
+        if mnemonic.startswith("call"):
+            if not name.startswith("_ITM_"):
+                return name
+        elif mnemonic in ("test", "and"):
+            tested = operands.split(",")[0]
+        elif mnemonic.startswith("j"):
+            to = at.get(int(target[1], 16)) if target else None
+            if mnemonic.startswith("jmp"):
+                if to is None or (target and not target[3]):
+                    return name if target and not target[3] else ""
+                n = to
+                continue
+            if mnemonic not in ("je", "jne") or tested not in (RUNS_UNINSTRUMENTED, WAS_CANCELLED) or to is None:
+                return ""
+            if (mnemonic == "jne") == (tested == RUNS_UNINSTRUMENTED):
+                n = to
+        elif mnemonic.startswith("ret"):
+            return ""
+    return ""
