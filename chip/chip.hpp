@@ -94,7 +94,7 @@ class Chip {
   Cycle cycles() const;
   std::uint64_t detailed_instructions() const;
   std::uint64_t fast_forward_instructions() const;
-  /// The program measured serial code, by serial_region().
+  /// The program measured serial code, by serial_region(), and had one thread then.
   bool ran_serial() const;
   /// Bytes of guest memory mapped at the end.
   std::uint64_t guest_bytes() const;

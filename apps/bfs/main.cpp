@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "apps/bfs/bfs_tasks.hpp"
+#include "apps/bfs/bfs_threads.hpp"
 #include "apps/bfs/serial_bfs.hpp"
 #include "apps/common/graph_options.hpp"
+#include "apps/common/thread_options.hpp"
 #include "apps/common/vertex_check.hpp"
 
 namespace rubato::apps {
@@ -18,6 +20,7 @@ struct Options {
   GraphOptions graph;
   SourceOption source;
   TaskOptions tasks;
+  ThreadOptions threads;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -28,6 +31,7 @@ void declare(CommandLine& line, Options& o) {
   add_task_options(line, o.tasks,
                    {.verify = "Compare every level with a serial search; exit 1 if one differs",
                     .serial = "Run only the serial search, no tasks, for comparison"});
+  add_thread_options(line, o.threads);
   line.footer(
       "A task visits one vertex; its timestamp is the level, its locale the vertex. Lengths mean nothing.\n"
       "Examples:\n"
@@ -62,8 +66,9 @@ std::string difference(std::uint64_t level, std::uint64_t expected) {
 int run_bfs(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const std::uint32_t source = source_vertex(o.source, graph);
-  const auto levels = o.tasks.is_serial ? serial_region([&] { return serial_bfs(graph, source); })
-                                        : bfs(graph, source, o.tasks.type);
+  const auto levels = o.tasks.is_serial        ? serial_region([&] { return serial_bfs(graph, source); })
+                      : o.threads.are_chosen() ? bfs_threads(graph, source, o.threads.count())
+                                               : bfs(graph, source, o.tasks.type);
   print_summary(levels);
   if (!o.tasks.verify) return 0;
   return check_vertices(graph, levels, serial_bfs(graph, source), difference);

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "apps/common/graph_options.hpp"
+#include "apps/common/thread_options.hpp"
 #include "apps/common/vertex_check.hpp"
 #include "apps/sssp/dijkstra.hpp"
 #include "apps/sssp/sources.hpp"
 #include "apps/sssp/sssp_tasks.hpp"
+#include "apps/sssp/sssp_threads.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -21,6 +23,7 @@ struct Options {
   SourceOption source;
   std::uint64_t searches = 1;
   TaskOptions tasks;
+  ThreadOptions threads;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -38,6 +41,7 @@ void declare(CommandLine& line, Options& o) {
   add_task_options(line, o.tasks,
                    {.verify = "Compare every distance with a serial Dijkstra; exit 1 if one differs",
                     .serial = "Run only the serial Dijkstra, no tasks, for comparison"});
+  add_thread_options(line, o.threads);
   line.footer(
       "Examples:\n"
       "  sssp --generate road:300x300 --verify\n"
@@ -82,11 +86,12 @@ int run_sssp(const Options& o) {
     if (sources.size() != 1) std::printf("source: %" PRIu64 "\n", std::uint64_t{graph.first_id} + source);
   };
   std::optional<ShortestPaths> paths;
-  if (!o.tasks.is_serial) paths.emplace(graph);
+  if (!o.tasks.is_serial && !o.threads.are_chosen()) paths.emplace(graph);
   std::vector<std::vector<std::uint64_t>> results;  // checked when all searches are done
   for (const std::uint32_t source : sources) {
-    auto distances = o.tasks.is_serial ? serial_region([&] { return dijkstra(graph, source); })
-                                       : paths->from(source, o.tasks.type);
+    auto distances = o.tasks.is_serial        ? serial_region([&] { return dijkstra(graph, source); })
+                     : o.threads.are_chosen() ? sssp_threads(graph, source, o.threads.count())
+                                              : paths->from(source, o.tasks.type);
     say_which(source);
     print_summary(distances);
     if (o.tasks.verify) results.push_back(std::move(distances));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/bfs/bfs_tasks.hpp"
+#include "apps/bfs/bfs_threads.hpp"
 #include "apps/bfs/serial_bfs.hpp"
 #include "apps/common/graph_generator.hpp"
 
@@ -28,6 +29,15 @@ TEST(Bfs, AgreesWithTheSerialSearchForEveryTypeAndSeed) {
     for (const std::uint64_t seed : {1, 2, 3}) {
       serial::set_seed(seed);
       for (const TaskType type : {spec, nonspec, mayspec}) EXPECT_EQ(bfs(g, 1, type), serial_bfs(g, 1));
+    }
+  }
+}
+
+TEST(BfsThreads, AgreeWithTheSerialSearchForEveryNumberOfThreads) {
+  for (const Graph& g : {make_graph(5, kSmall, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1)}) {
+    for (const std::uint32_t threads : {1, 2, 5}) {
+      EXPECT_EQ(bfs_threads(g, 1, threads), serial_bfs(g, 1));
+      EXPECT_EQ(bfs_threads(g, 4, threads), serial_bfs(g, 4));
     }
   }
 }

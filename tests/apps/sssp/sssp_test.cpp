@@ -13,6 +13,7 @@
 #include "apps/sssp/dijkstra.hpp"
 #include "apps/sssp/sources.hpp"
 #include "apps/sssp/sssp_tasks.hpp"
+#include "apps/sssp/sssp_threads.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -39,6 +40,22 @@ TEST(Sssp, AgreesWithDijkstraForEveryTypeAndSeed) {
         EXPECT_EQ(paths.from(1, type), dijkstra(g, 1));
         EXPECT_EQ(paths.from(2, type), dijkstra(g, 2));
       }
+    }
+  }
+}
+
+TEST(SsspThreads, AgreeWithDijkstraForEveryNumberOfThreads) {
+  const Graph unit = [] {
+    Graph g = generate_rmat(9, 4, 2);
+    for (Arc& arc : g.arcs) arc.length = 1;
+    return g;
+  }();
+  const Graph far = make_graph(3, {{0, 1, 0xffffffff}, {1, 2, 0xffffffff}, {2, 0, 0}, {0, 2, 0xffffffff}}, 1);
+  for (const Graph& g :
+       {make_graph(5, kSmall, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1), unit, far}) {
+    for (const std::uint32_t threads : {1, 2, 5}) {
+      EXPECT_EQ(sssp_threads(g, 1, threads), dijkstra(g, 1));
+      EXPECT_EQ(sssp_threads(g, g.vertices() - 1, threads), dijkstra(g, g.vertices() - 1));
     }
   }
 }

@@ -1,0 +1,59 @@
+"""Software-only versions of applications: threads without tasks, on the chip and on this machine, against the serial
+reference."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+INPUTS = {
+    "sssp": ["--generate", "road:12x12"],
+    "bfs": ["--generate", "rmat:7:8"],
+}
+
+
+def on_chip(rubato_chip: Path, program: Path, *arguments: str) -> dict[str, Any]:
+    """The summary of a run on four cores."""
+    command = [rubato_chip, "--json", "--cores", "4", "--max-cycles", "20000000", program, *arguments]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3", "4", "6"])
+@pytest.mark.parametrize("application", INPUTS)
+def test_threads_compute_what_the_serial_code_does_on_the_chip(
+    application: str, threads: str, rubato_chip: Path, guests: Path
+) -> None:
+    arguments = [*INPUTS[application], "--variant", "threads", "--threads", threads, "--verify"]
+    summary = on_chip(rubato_chip, guests / application, *arguments)
+    assert summary["check"] == "passed"
+    assert summary["tasks"]["created"] == 0
+    assert summary["mode"] == ("serial" if threads == "1" else None)
+
+
+@pytest.mark.parametrize("engine", ["native", "serial"])
+@pytest.mark.parametrize("application", INPUTS)
+def test_threads_compute_what_the_serial_code_does_on_this_machine(application: str, engine: str, build: Path) -> None:
+    for threads in ["1", "2", "3", "8"]:
+        command = [build / "bin" / f"{application}-{engine}", *INPUTS[application], "--variant", "threads"]
+        done = subprocess.run([*command, "--threads", threads, "--verify"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "check: passed" in done.stdout
+
+
+@pytest.mark.parametrize("application", INPUTS)
+def test_there_is_a_thread_a_core(application: str, rubato_chip: Path, guests: Path) -> None:
+    arguments = [*INPUTS[application], "--variant", "threads"]
+    idle = {}
+    for threads in [[], ["--threads", "2"]]:
+        summary = on_chip(rubato_chip, guests / application, *arguments, *threads)
+        idle[len(threads)] = summary["cycle_breakdown"]["idle"]
+    assert idle[0] < 0.1
+    assert idle[2] > 0.4
