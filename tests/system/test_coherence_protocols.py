@@ -264,3 +264,20 @@ def test_a_command_names_the_protocols_that_there_are(guests: Path, rubato_chip:
     done = run(rubato_chip, ["coherence.protocol=dragon"], [guests / "hello"])
     assert done.returncode == 2
     assert "mesi" in done.stderr and "flask" in done.stderr
+
+
+@pytest.mark.parametrize("threads", [16, 64])
+def test_contended_lines_cost_about_as_much_by_messages(threads: int, guests: Path, rubato_chip: Path) -> None:
+    """Readers of a line join each other, and contenders under tokenb wait for one round of messages a turn."""
+
+    def cycles(protocol: str) -> list[int]:
+        settings = [f"chip.cores={threads}", "chip.cores_per_tile=1", f"coherence.protocol={protocol}"]
+        done = run(rubato_chip, settings, [guests / "barriers", str(threads)])
+        assert done.returncode == 0, done.stderr[-2000:]
+        return [int(line.split()[-2]) for line in done.stdout.splitlines()]
+
+    of = {protocol: cycles(protocol) for protocol in ("mesi", *BY_MESSAGES)}
+    barrier, readers = ({protocol: at[i] for protocol, at in of.items()} for i in (0, 1))
+    assert barrier["tokenb"] <= 2 * barrier["flask"]
+    for protocol in BY_MESSAGES:
+        assert readers[protocol] <= 1.5 * readers["mesi"], protocol

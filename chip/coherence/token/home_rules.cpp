@@ -12,12 +12,30 @@ using Filter = HomeOutcome::Filter;
 constexpr std::uint16_t kNoAgent = HomeLine::kNoAgent;
 }  // namespace
 
+bool HomeRules::admits(const HomeLine& line, const TokenMessage& request) const {
+  if (line.phase == Phase::idle) return true;
+  if (line.phase != Phase::get || is_write(line) || request.kind != Kind::get_shared || line.missing != 0)
+    return false;
+  if (line.llc.count != 0) return true;
+  return line.has_entry && line.owner != kNoAgent && !line.is_owner_on_its_way;
+}
+
 HomeOutcome HomeRules::accept(HomeLine& line, const TokenMessage& request, bool may_be_out) const {
   HomeOutcome out;
-  if (line.phase != Phase::idle) out.violation = "a second transaction of a line";
+  if (!admits(line, request)) out.violation = "a second transaction of a line";
   line.request = request;
+  if (line.phase == Phase::get) {
+    ++line.blocking;
+    if (line.has_entry) {
+      serve_by_entry(line, out);
+    } else {
+      serve_without_entry(line, may_be_out, out);
+    }
+    return out;
+  }
   line.missing = 0;
-  line.is_unblocked = line.was_served = line.goes_to_memory = false;
+  line.blocking = 1;
+  line.is_owner_on_its_way = line.was_served = line.goes_to_memory = false;
   line.found = 0;
   line.found_owner = kNoAgent;
   if (request.kind == Kind::put_request) {  // H10
@@ -41,7 +59,10 @@ void HomeRules::serve_by_entry(HomeLine& line, HomeOutcome& out) const {
     const bool has_owner = line.llc.owner;
     if (line.llc.count >= 1) {  // H1
       give(line, 1, true, out);
-      if (has_owner && !line.llc.owner) line.owner = r;
+      if (has_owner && !line.llc.owner) {
+        line.owner = r;
+        line.is_owner_on_its_way = true;
+      }
     } else {  // H2
       if (line.owner == kNoAgent) out.violation = "an entry without owner, of a line that is not in the LLC";
       out.send({.kind = Kind::forward_shared, .to = To::agent, .agent = line.owner, .requester = r});
@@ -147,6 +168,7 @@ void HomeRules::make_entry(HomeLine& line, std::uint64_t sharers, std::uint16_t 
   line.has_entry = out.wants_entry = true;
   line.sharers = sharers;
   line.owner = owner;
+  line.is_owner_on_its_way = owner == line.request.requester;
 }
 
 void HomeRules::end_probe(HomeLine& line, HomeOutcome& out) const {
@@ -211,8 +233,8 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
   const bool in_get = line.phase == Phase::get, in_recall = line.phase == Phase::recall;
   switch (m.kind) {
     case Kind::unblock:
-      if (!in_get) out.violation = "an unblock without a request";
-      line.is_unblocked = true;
+      if (!in_get || line.blocking == 0) out.violation = "an unblock without a request";
+      --line.blocking;
       close_if_done(line, out);
       break;
     case Kind::tally:
@@ -270,14 +292,15 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
 }
 
 void HomeRules::close_if_done(HomeLine& line, HomeOutcome& out) const {
-  if (line.phase == Phase::get && line.missing == 0 && line.is_unblocked) close(line, out);
+  if (line.phase == Phase::get && line.missing == 0 && line.blocking == 0) close(line, out);
 }
 
 /// K31: no message of the transaction is left in the network.
 void HomeRules::close(HomeLine& line, HomeOutcome& out) const {
   line.phase = Phase::idle;
   line.request = {};
-  line.is_unblocked = line.was_served = line.goes_to_memory = false;
+  line.is_owner_on_its_way = line.was_served = line.goes_to_memory = false;
+  line.blocking = 0;
   line.found = 0;
   line.found_owner = kNoAgent;
   if (!line.has_entry) {

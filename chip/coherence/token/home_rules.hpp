@@ -1,11 +1,15 @@
 // Rules of a home for one line (K31, K33, K36): functions of the line's state and one event, one transaction
-// at a time. Queues, arrays, time and statistics belong to the controller, so the controller and the explorer
-// of all states run the same code. The policies differ in what a miss of the directory asks:
+// at a time, but that reads join a read. Queues, arrays, time and statistics belong to the controller, so the
+// controller and the explorer of all states run the same code. The policies differ in what a miss of the
+// directory asks:
 //
 //   sparse   no node: a line that is out has an entry; evicting the entry takes every copy
 //   mosaic   all agents, always; an entry for every request that missed
 //   flask    the LLC, then the filter, then all agents; entries for lines that a probe found shared
 //
+//   joins    a read is served while another one is open, if the slice has a token, or the owner is known and
+//   has
+//            what it was sent. A write, an eviction and a recall wait until all readers have performed
 //   out      some token of the line is neither in its home nor in memory
 //   coarse   an entry's vector has a bit for several agents (K35). It names all agents with tokens, and
 //   others
@@ -37,11 +41,12 @@ struct HomeLine {
   Tokens llc{};  ///< in the slice, with valid data if there are any; in a recall, collected so far
   Phase phase = Phase::idle;
   bool has_entry = false;
-  bool is_unblocked = false;
-  bool goes_to_memory = false;     ///< of a recall
-  bool was_served = false;         ///< the LLC, an entry's agents or memory give the requester something
-  std::uint16_t owner = kNoAgent;  ///< of an entry: the agent with the owner token, or none
-  std::uint16_t missing = 0;       ///< answers to wait for
+  bool is_owner_on_its_way = false;  ///< the owner token of an entry may not have reached its owner
+  bool goes_to_memory = false;       ///< of a recall
+  bool was_served = false;           ///< the LLC, an entry's agents or memory give the requester something
+  std::uint16_t owner = kNoAgent;    ///< of an entry: the agent with the owner token, or none
+  std::uint16_t missing = 0;         ///< answers to wait for
+  std::uint16_t blocking = 0;        ///< requesters that have yet to perform
   std::uint16_t found_owner = kNoAgent;
   std::uint64_t sharers =
       0;                    ///< of an entry: the agents with tokens, while the line is idle; see SharerGroups
@@ -78,7 +83,10 @@ class HomeRules {
       : policy_(policy), variant_(variant), agents_(agents, variant.sharer_bits), all_(all) {}
   const SharerGroups& agents() const { return agents_; }
 
-  /// An idle line's next request. `may_be_out`: the filter's answer, asked where the policy has one.
+  /// The request may begin: the line is idle, or the request is a read that joins others.
+  bool admits(const HomeLine& line, const TokenMessage& request) const;
+  /// The line's next request, which it admits. `may_be_out`: the filter's answer, asked where the policy has
+  /// one.
   HomeOutcome accept(HomeLine& line, const TokenMessage& request, bool may_be_out) const;
   /// Takes every token back to the home (H13) and, if told so, to memory (H11, H12). The line is idle.
   HomeOutcome recall(HomeLine& line, bool to_memory) const;

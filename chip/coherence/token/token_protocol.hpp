@@ -42,6 +42,11 @@ class TokenProtocol final : public TokenTiles {
   void receive_at_memory(Flight& flight);
   void go_on(TileId home);
   void try_next(TileId home, LineAddr line, HomeRecord& record);
+  /// A request waits that may begin now.
+  bool has_next(const HomeRecord& record) {
+    return record.first != FlightPool::kNone &&
+           home_rules_.admits(record.line, transport_.flights[record.first].message);
+  }
   bool make_room(TileId home, LineAddr line, HomeRecord& record, Cycle at);
   void flush(TileId home, Cycle at);
   Cycle tell_flush(TileId home, Cycle at);

@@ -81,7 +81,7 @@ void TokenProtocol::receive_at_home(Flight& flight) {
       transport_.flights[record.last].next = index;
     }
     record.last = index;
-    if (record.line.phase == Phase::idle) home.ready.push_back(flight.line);
+    if (has_next(record)) home.ready.push_back(flight.line);
   } else {
     const EntryBits before(record.line);
     const HomeOutcome out = home_rules_.receive(record.line, flight.message);
@@ -92,6 +92,7 @@ void TokenProtocol::receive_at_home(Flight& flight) {
     }
     if (before != EntryBits(record.line)) count(home.entries.rows.written);
     apply(t, flight, record, out);
+    if (!out.closes && has_next(record)) home.ready.push_back(flight.line);
   }
   go_on(t);
 }
@@ -103,9 +104,9 @@ void TokenProtocol::go_on(TileId t) {
     const LineAddr line = home.ready.back();
     home.ready.pop_back();
     HomeRecord* const record = home.find(line);
-    if (record == nullptr || record->line.phase != Phase::idle) continue;
+    if (record == nullptr) continue;
     if (record->first != FlightPool::kNone) {
-      try_next(t, line, *record);
+      if (has_next(*record)) try_next(t, line, *record);
     } else if (record->line.is_empty()) {
       home.lines.erase(line);
     }
@@ -145,11 +146,12 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   }
   flight.served = ServedBy::llc;
   const EntryBits before(record.line);
+  if (record.line.phase == Phase::idle) begin(home);
   const HomeOutcome out = home_rules_.accept(record.line, flight.message, may_be_out);
   if (before != EntryBits(record.line)) count(home.entries.rows.written);
-  begin(home);
   apply(t, flight, record, out);
   transport_.flights.release(index);
+  if (has_next(record)) home.ready.push_back(line);  // another read
 }
 
 /// Makes room for a request before it begins: sparse may need a place for an entry, flask counters that can

@@ -42,6 +42,9 @@ enum class TokenMutant : std::uint8_t {
   write_back_not_awaited,
   load_without_token,
   taken_back_line_granted,
+  read_joins_unknown_owner,
+  closes_at_first_reader,
+  write_joins_readers,
   counter_wraps,           // of two lines
   flush_does_not_wait,     // so
   moved_cell_kept,         // so, when the counter's sub-table leaves
@@ -61,8 +64,9 @@ class TokenExplorer {
   struct Result {
     std::size_t states = 0;
     bool is_complete = true;
-    std::string violation;  ///< empty: none
-    Cells cells;            ///< of the tables
+    std::string violation;   ///< empty: none
+    Cells cells;             ///< of the tables
+    std::size_t joined = 0;  ///< reads that began while another was open
   };
 
   explicit TokenExplorer(Params p)
@@ -75,7 +79,7 @@ class TokenExplorer {
     first.agents.resize(p_.agents);
     visit(std::move(first));
     while (!open_.empty() && violation_.empty()) {
-      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_};
+      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_, joined_};
       const State state = std::move(open_.front());
       open_.pop_front();
       for (std::uint32_t move = 0; move < moves(state) && violation_.empty(); ++move) {
@@ -84,7 +88,7 @@ class TokenExplorer {
       }
       if (violation_.empty()) drain(state);
     }
-    return {seen_.size(), true, violation_, cells_};
+    return {seen_.size(), true, violation_, cells_, joined_};
   }
 
  protected:  // PairExplorer's, too
@@ -153,18 +157,23 @@ class TokenExplorer {
   }
 
   bool act_at_home(State& s, std::uint32_t what) {
-    if (s.home.phase != HomeLine::Phase::idle) return false;
+    const bool is_idle = s.home.phase == HomeLine::Phase::idle;
+    if (!is_idle && what != 1) return false;
     switch (what) {
       case 0:
       case 1: {  // the next request; the filter says no, or maybe
         if (s.queue.empty() || (what == 0 && s.is_counted)) return false;
         const TokenMessage m = s.queue.front();
+        if (!is_idle) put_bug_in(s.home, m);
+        if (!home_rules_.admits(s.home, m)) return false;
         s.queue.erase(s.queue.begin());
         cells_.enter(s.home.has_entry ? "home with entry"
                      : what == 0      ? "home, not out"
                                       : "home",
                      name_of(m.kind), s.home.llc, p_.tokens);
         apply(s, home_rules_.accept(s.home, m, what == 1));
+        if (!is_idle) ++joined_;
+        if (p_.mutant == TokenMutant::closes_at_first_reader) s.home.blocking = 1;
         if (p_.mutant == TokenMutant::entry_without_requester && s.home.has_entry &&
             m.kind == TokenMessage::Kind::get_shared)
           s.home.sharers &= ~home_rules_.agents().bit(TileId{m.requester});
@@ -189,6 +198,14 @@ class TokenExplorer {
         }
         return true;
     }
+  }
+
+  /// Bugs of reads that join others.
+  void put_bug_in(HomeLine& home, const TokenMessage& m) const {
+    if (p_.mutant == TokenMutant::read_joins_unknown_owner) home.is_owner_on_its_way = false;
+    if (p_.mutant == TokenMutant::write_joins_readers && m.kind == TokenMessage::Kind::get_exclusive &&
+        home.phase == HomeLine::Phase::get && home.missing == 0)
+      home.phase = HomeLine::Phase::idle;
   }
 
   void deliver(State& s, const TokenMessage& m) {
@@ -419,8 +436,8 @@ class TokenExplorer {
     }
     for (const std::string& l : lines) text += l;
     const HomeLine& h = s.home;
-    tokens(h.llc), put(h.phase), put(h.has_entry), put(h.is_unblocked), put(h.goes_to_memory),
-        put(h.was_served), put(agent(h.owner)), put(h.missing), put(agent(h.found_owner)),
+    tokens(h.llc), put(h.phase), put(h.has_entry), put(h.is_owner_on_its_way), put(h.goes_to_memory),
+        put(h.was_served), put(agent(h.owner)), put(h.missing), put(h.blocking), put(agent(h.found_owner)),
         put(set(h.sharers)), put(set(h.found)), put(h.version), put(s.is_counted), put(s.memory_version);
     std::string request;
     message(h.request, request);
@@ -449,6 +466,7 @@ class TokenExplorer {
   std::deque<State> open_;
   std::string violation_;
   Cells cells_;
+  std::size_t joined_ = 0;
 };
 
 }  // namespace rubato::chip

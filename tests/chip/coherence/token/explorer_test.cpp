@@ -122,6 +122,7 @@ TEST_P(EveryPolicy, KeepsTheInvariantsInTheFirstStatesOfThreeAgents) {
   const auto result =
       TokenExplorer({.policy = GetParam(), .agents = 3, .tokens = 3, .most_states = most}).explore();
   EXPECT_EQ(result.violation, "") << "after " << result.states << " states";
+  EXPECT_GT(result.joined, 0U) << "two read what the third has";
   RecordProperty("states", std::to_string(result.states));
 }
 
@@ -168,6 +169,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bug{TokenMutant::filter_forgets_too_early, TokenPolicy::flask, "FilterForgetsTooEarly"},
         Bug{TokenMutant::write_back_not_awaited, TokenPolicy::flask, "WriteBackNotAwaited"},
         Bug{TokenMutant::load_without_token, TokenPolicy::flask, "LoadWithoutToken"},
+        Bug{TokenMutant::read_joins_unknown_owner, TokenPolicy::sparse, "ReadJoinsUnknownOwner"},
+        Bug{TokenMutant::closes_at_first_reader, TokenPolicy::flask, "ClosesAtFirstReader"},
+        Bug{TokenMutant::write_joins_readers, TokenPolicy::sparse, "WriteJoinsReaders"},
         Bug{TokenMutant::taken_back_line_granted, TokenPolicy::mosaic, "TakenBackLineGranted"}),
     [](const auto& of) { return std::string(of.param.name); });
 

@@ -116,7 +116,7 @@ class PairExplorer : private TokenExplorer {
     State& line = pair.lines[i];
     const std::uint32_t at_home = static_cast<std::uint32_t>(line.bag.size()) + p_.agents * 4;
     if (move == at_home || move == at_home + 1) {  // the next request; the filter says no, or maybe
-      if (line.home.phase != HomeLine::Phase::idle || line.queue.empty()) return false;
+      if (line.queue.empty() || !home_rules_.admits(line.home, line.queue.front())) return false;
       const bool says_no = pair.count == 0 && pair.overflow == 0 && !pair.is_beside[0] && !pair.is_beside[1];
       if ((move == at_home) != says_no) return false;
       if (says_no && line.is_counted) fail("the filter says no of a line that is out");
