@@ -253,7 +253,11 @@ void AdminCommands::watch(const Words& words) {
   constexpr std::pair<std::string_view, EventLog::Kind> kKinds[] = {{"fetchers", EventLog::kFetchers},
                                                                     {"mutations", EventLog::kMutations},
                                                                     {"evictions", EventLog::kEvictions},
-                                                                    {"connevents", EventLog::kConnections}};
+                                                                    {"connevents", EventLog::kConnections},
+                                                                    {"rawcmds", EventLog::kSilent},
+                                                                    {"proxyreqs", EventLog::kSilent},
+                                                                    {"proxyevents", EventLog::kSilent},
+                                                                    {"proxyuser", EventLog::kSilent}};
   unsigned kinds = words.count > 1 ? 0 : static_cast<unsigned>(EventLog::kFetchers);
   for (unsigned n = 1; n < words.count; ++n) {
     const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),

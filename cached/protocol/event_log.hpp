@@ -24,6 +24,7 @@ class EventLog final : public EvictionWatch {
     kMutations = 2,
     kEvictions = 4,
     kConnections = 8,
+    kSilent = 16,  ///< kinds of which memcached 1.6.18 writes no line without a proxy
     kFetchersOrMutations = kFetchers | kMutations
   };
   static constexpr std::size_t kMostWatchers = 20;

@@ -180,10 +180,24 @@ def test_watchers_are_counted_and_so_many_only(start: Start) -> None:
     assert server.stat("cmd_get") == "0"
 
 
+@pytest.mark.parametrize("kind", ["rawcmds", "proxyreqs", "proxyevents", "proxyuser"])
+def test_kinds_of_which_memcached_tells_nothing_are_taken(start: Start, kind: str) -> None:
+    server = start()
+    silent, both = Watch(server, kind), Watch(server, f"{kind} fetchers")
+    with server.connect() as client:
+        client.sendall(b"get a\r\nquit\r\n")
+        assert both.line().startswith("type=item_get key=a ")
+    both.close()
+    silent.client.settimeout(0)
+    with pytest.raises(BlockingIOError):  # the other watcher has its line, so this one would have it, too
+        silent.client.recv(1)
+    silent.close()
+
+
 def test_what_cannot_be_watched_is_refused(start: Start) -> None:
     server = start()
     assert server.ask(b"watch foo\r\nquit\r\n") == b"ERROR\r\n"
-    assert server.ask(b"watch fetchers rawcmds\r\nquit\r\n") == b"ERROR\r\n"
+    assert server.ask(b"watch fetchers sysevents\r\nquit\r\n") == b"ERROR\r\n"
     assert server.ask(b"mn\r\nwatch\r\nquit\r\n") == b"MN\r\nERROR cannot pipeline other commands before watch\r\n"
     forbidden = start("-W")
     assert forbidden.ask(b"watch\r\nwatch foo\r\nquit\r\n") == b"CLIENT_ERROR watch commands not allowed\r\n" * 2
