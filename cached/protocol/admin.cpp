@@ -250,14 +250,11 @@ void AdminCommands::watch(const Words& words) {
   note_no_reply(words);
   if (!s_.context_.settings.watch) return s_.answer("CLIENT_ERROR watch commands not allowed");
   if (s_.output_.pending()) return s_.answer("ERROR cannot pipeline other commands before watch");
-  constexpr std::pair<std::string_view, EventLog::Kind> kKinds[] = {{"fetchers", EventLog::kFetchers},
-                                                                    {"mutations", EventLog::kMutations},
-                                                                    {"evictions", EventLog::kEvictions},
-                                                                    {"connevents", EventLog::kConnections},
-                                                                    {"rawcmds", EventLog::kSilent},
-                                                                    {"proxyreqs", EventLog::kSilent},
-                                                                    {"proxyevents", EventLog::kSilent},
-                                                                    {"proxyuser", EventLog::kSilent}};
+  constexpr std::pair<std::string_view, EventLog::Kind> kKinds[] = {
+      {"fetchers", EventLog::kFetchers},   {"mutations", EventLog::kMutations},
+      {"evictions", EventLog::kEvictions}, {"connevents", EventLog::kConnections},
+      {"rawcmds", EventLog::kSilent},      {"proxyreqs", EventLog::kSilent},
+      {"proxyevents", EventLog::kSilent},  {"proxyuser", EventLog::kSilent}};
   unsigned kinds = words.count > 1 ? 0 : static_cast<unsigned>(EventLog::kFetchers);
   for (unsigned n = 1; n < words.count; ++n) {
     const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
