@@ -44,6 +44,7 @@ std::int64_t DatagramSocket::connect(const Destination& asked, bool) {
   } else {
     if (const std::int64_t error = check_reachable(to.address); error < 0) return error;
     if (const std::int64_t error = bind_if_needed(); error < 0) return error;
+    forget_source();
     local_ = seen_from(to.address.ip);
   }
   peer_name_ = to.address;
@@ -52,6 +53,7 @@ std::int64_t DatagramSocket::connect(const Destination& asked, bool) {
 }
 
 std::int64_t DatagramSocket::disconnect() {
+  if (!is_local() && is_bound()) forget_source();
   peer_name_.reset();
   peer_.reset();
   return 0;

@@ -1,5 +1,5 @@
-// The text of /proc that tells of the process, its threads and the machine, as far as programs look it up. Every page
-// that is mapped counts as resident, as in getrusage().
+// The text of /proc that tells of the process, its threads and the machine, as far as programs look it up.
+// Every page that is mapped counts as resident, as in getrusage().
 // SPDX-License-Identifier: MIT
 #include "chip/os/proc_files.hpp"
 
@@ -50,7 +50,8 @@ std::int64_t ListedFolder::stat(abi::Stat& result) {
 
 std::string Process::Impl::thread_name(const Thread& thread) const {
   const ThreadInfo& of = infos[static_cast<std::size_t>(thread.tid - kFirstTid)];
-  return of.name.empty() ? options.program.substr(options.program.find_last_of('/') + 1).substr(0, 15) : of.name;
+  return of.name.empty() ? options.program.substr(options.program.find_last_of('/') + 1).substr(0, 15)
+                         : of.name;
 }
 
 std::string Process::Impl::proc_status(const Thread& thread) const {
@@ -67,10 +68,11 @@ std::string Process::Impl::proc_status(const Thread& thread) const {
       "Name:\t{}\nUmask:\t{:04o}\nState:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t1\nTracerPid:\t0\n"
       "Uid:\t{}\t{}\t{}\t{}\nGid:\t{}\t{}\t{}\t{}\nFDSize:\t{}\nGroups:\t{} \n",
       thread_name(thread), umask, state_letter(thread) == 'S' ? "S (sleeping)" : "R (running)", kFirstTid,
-      thread.tid, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser,
-      std::max<std::int64_t>(64, files.size()), kGuestUser);
+      thread.tid, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser,
+      kGuestUser, std::max<std::int64_t>(64, files.size()), kGuestUser);
   text += fmt::format(
-      "VmPeak:\t{:8} kB\nVmSize:\t{:8} kB\nVmLck:\t{:8} kB\nVmPin:\t{:8} kB\nVmHWM:\t{:8} kB\nVmRSS:\t{:8} kB\n"
+      "VmPeak:\t{:8} kB\nVmSize:\t{:8} kB\nVmLck:\t{:8} kB\nVmPin:\t{:8} kB\nVmHWM:\t{:8} kB\nVmRSS:\t{:8} "
+      "kB\n"
       "RssAnon:\t{:8} kB\nRssFile:\t{:8} kB\nRssShmem:\t{:8} kB\nVmData:\t{:8} kB\nVmStk:\t{:8} kB\n"
       "VmExe:\t{:8} kB\nVmLib:\t{:8} kB\nVmPTE:\t{:8} kB\nVmSwap:\t{:8} kB\nThreads:\t{}\n",
       peak, size, 0, 0, peak, size, data, size - data, 0, data, stack, size - data, 0, size / 512, 0,
@@ -81,7 +83,8 @@ std::string Process::Impl::proc_status(const Thread& thread) const {
                     "SigCgt:\t{:016x}\nCapInh:\t{:016x}\nCapPrm:\t{:016x}\nCapEff:\t{:016x}\nNoNewPrivs:\t0\n"
                     "Seccomp:\t0\nCpus_allowed_list:\t{}\nMems_allowed_list:\t0\n",
                     pending.size() + of.pending.size(), most_pending, of.pending.mask(), pending.mask(),
-                    thread.signal_mask, ignored, caught, 0, 0, 0, last == 0 ? "0" : fmt::format("0-{}", last));
+                    thread.signal_mask, ignored, caught, 0, 0, 0,
+                    last == 0 ? "0" : fmt::format("0-{}", last));
 }
 
 std::string Process::Impl::proc_stat(const Thread& thread, bool of_process) {
@@ -89,7 +92,8 @@ std::string Process::Impl::proc_stat(const Thread& thread, bool of_process) {
   const std::uint64_t core = thread.core == Thread::kNoCore ? 0 : thread.core;
   // pid comm state ppid pgrp session tty tpgid flags; faults; times; priority nice threads; start; sizes; ...
   return fmt::format(
-      "{} ({}) {} 1 {} {} 0 -1 4194304 0 0 0 0 {} 0 0 0 20 0 {} 0 0 {} {} 18446744073709551615 {} {} {} 0 0 0 0 0 0 "
+      "{} ({}) {} 1 {} {} 0 -1 4194304 0 0 0 0 {} 0 0 0 20 0 {} 0 0 {} {} 18446744073709551615 {} {} {} 0 0 "
+      "0 0 0 0 "
       "0 0 0 17 {} 0 0 0 0 0 {} {} {} 0 0 0 0 0\n",
       thread.tid, thread_name(thread), state_letter(thread), kFirstTid, kFirstTid, ran, live_threads(),
       memory.mapped_bytes(), memory.mapped_bytes() / AddressSpace::kPageBytes, program.entry, brk_start,
@@ -100,7 +104,8 @@ std::string Process::Impl::proc_limits() const {
   const auto limit = [](std::uint64_t value) { return std::to_string(value); };
   const std::string unlimited = "unlimited";
   std::string text = fmt::format("{:25} {:20} {:20} {:10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
-  const auto row = [&](const char* name, const std::string& soft, const std::string& hard, const char* units) {
+  const auto row = [&](const char* name, const std::string& soft, const std::string& hard,
+                       const char* units) {
     text += fmt::format("{:25} {:20} {:20} {:10}\n", name, soft, hard, units);
   };
   row("Max cpu time", unlimited, unlimited, "seconds");
@@ -131,9 +136,10 @@ std::string Process::Impl::proc_machine(std::string_view path) {
     const std::uint64_t all = time / kNanosecondsPerTick * options.cores, idle = all - std::min(all, ran);
     for (std::uint32_t core = 0; core < options.cores; ++core)
       cores += fmt::format("cpu{} {} 0 0 {} 0 0 0 0 0 0\n", core, ran / options.cores, idle / options.cores);
-    return fmt::format("cpu  {} 0 0 {} 0 0 0 0 0 0\n{}intr 0\nctxt 0\nbtime {}\nprocesses 1\nprocs_running 1\n"
-                       "procs_blocked 0\n",
-                       ran, idle, cores, clock_value(0, *threads.front()).value_or(0) / 1000000000 - time / 1000000000);
+    return fmt::format(
+        "cpu  {} 0 0 {} 0 0 0 0 0 0\n{}intr 0\nctxt 0\nbtime {}\nprocesses 1\nprocs_running 1\n"
+        "procs_blocked 0\n",
+        ran, idle, cores, clock_value(0, *threads.front()).value_or(0) / 1000000000 - time / 1000000000);
   }
   if (path == "/proc/uptime")
     return fmt::format("{}.{:02} {}.{:02}\n", time / 1000000000, time / 10000000 % 100, 0, 0);
@@ -181,9 +187,10 @@ std::string Process::Impl::proc_smaps() const {
     std::from_chars(first.ptr + 1, maps.data() + end, high, 16);
     const std::uint64_t size = (high - low) >> 10;
     text.append(maps, at, end - at);
-    text += fmt::format("Size:           {:8} kB\nKernelPageSize:        4 kB\nMMUPageSize:           4 kB\n"
-                        "Rss:            {:8} kB\nPss:            {:8} kB\nSwap:                  0 kB\n",
-                        size, size, size);
+    text += fmt::format(
+        "Size:           {:8} kB\nKernelPageSize:        4 kB\nMMUPageSize:           4 kB\n"
+        "Rss:            {:8} kB\nPss:            {:8} kB\nSwap:                  0 kB\n",
+        size, size, size);
     at = end;
   }
   return text;
@@ -255,8 +262,8 @@ std::shared_ptr<OpenFile> Process::Impl::open_again(const std::string& path, std
   const auto open = open_virtual(path, abi::kReadOnly, error);
   if (!open) return nullptr;
   const bool writes = (flags & abi::kAccessMask) != abi::kReadOnly || (flags & abi::kTruncate) != 0;
-  const std::uint32_t kept =
-      flags & (abi::kAccessMask | abi::kAppend | abi::kNonBlock | abi::kDirect | abi::kPath | abi::kDirectory);
+  const std::uint32_t kept = flags & (abi::kAccessMask | abi::kAppend | abi::kNonBlock | abi::kDirect |
+                                      abi::kPath | abi::kDirectory);
   if (auto* const pipe = dynamic_cast<PipeEnd*>(open.get())) return pipe->open_again(kept);
   const bool has_path = (flags & abi::kPath) != 0;
   if (open->host_fd() >= 0) {
@@ -278,13 +285,15 @@ std::shared_ptr<OpenFile> Process::Impl::open_again(const std::string& path, std
     return file;
   }
   if (dynamic_cast<StandardStream*>(open.get()) != nullptr) {  // a stream has no position to have anew
-    if ((writes && !open->can_write()) || ((flags & abi::kAccessMask) == abi::kReadOnly && !open->can_read())) {
+    if ((writes && !open->can_write()) ||
+        ((flags & abi::kAccessMask) == abi::kReadOnly && !open->can_read())) {
       error = -EACCES;
       return nullptr;
     }
     return open;
   }
-  if (dynamic_cast<RandomFile*>(open.get()) != nullptr) return std::make_shared<RandomFile>(rng, kept, open->path);
+  if (dynamic_cast<RandomFile*>(open.get()) != nullptr)
+    return std::make_shared<RandomFile>(rng, kept, open->path);
   if (open->path.starts_with("/proc/") || open->path.starts_with("/sys/"))
     return open_virtual(open->path, flags, error);
   error = -ENXIO;  // a socket, a counter, a set: nothing that a path leads to

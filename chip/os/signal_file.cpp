@@ -80,8 +80,9 @@ std::int64_t Process::Impl::sys_signalfd4(Call& call) {
   if (!signals) return -EFAULT;
   *signals &= ~(bit_of(abi::kSigKill) | bit_of(abi::kSigStop));
   if (call.i32(0) == -1)
-    return install(std::make_shared<SignalFile>(*this, *signals, abi::kReadOnly | (call.u32(3) & abi::kNonBlock)),
-                   (call.u32(3) & abi::kCloseOnExec) != 0);
+    return install(
+        std::make_shared<SignalFile>(*this, *signals, abi::kReadOnly | (call.u32(3) & abi::kNonBlock)),
+        (call.u32(3) & abi::kCloseOnExec) != 0);
   const auto found = files.find(call.i32(0));
   if (!found) return -EBADF;
   const auto file = std::dynamic_pointer_cast<SignalFile>(found);

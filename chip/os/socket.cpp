@@ -110,6 +110,7 @@ std::int64_t Socket::bind(SocketAddress address) {
     if (!network_.bind_name(shared_from_this(), address.name)) return -EADDRINUSE;
   }
   local_ = std::move(address);
+  bound_ip_ = local_.ip;
   return 0;
 }
 

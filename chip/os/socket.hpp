@@ -131,6 +131,8 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
   SocketAddress seen_from(const IpAddress& to) const;
   /// The partner's address as it is meant: that of no host is this host's. @returns 0 or -errno.
   std::int64_t check_reachable(SocketAddress& to) const;
+  /// The address of a partner is no longer kept in the own one: it is as it was bound.
+  void forget_source() { local_.ip = bound_ip_; }
   void became_readable() { ++edges_.in; }
   void became_writable() { ++edges_.out; }
 
@@ -141,6 +143,7 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
  private:
   const Kind kind_;
   const std::uint64_t number_;
+  IpAddress bound_ip_{};
   Edges edges_{};
 };
 

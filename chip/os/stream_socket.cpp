@@ -97,6 +97,7 @@ std::int64_t StreamSocket::disconnect() {
   if (const auto peer = peer_.lock()) peer->reset(ECONNRESET);
   peer_.reset();
   state_ = State::idle;
+  if (is_bound()) forget_source();
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// System calls by which a program would become another user or wait for a child: there is one user, and no child.
+// System calls by which a program would become another user or wait for a child: there is one user, and no
+// child.
 // SPDX-License-Identifier: MIT
 #include "chip/os/process_impl.hpp"
 
@@ -59,8 +60,8 @@ static_assert(sizeof(SchedulingAttributes) == 48);
 
 std::int64_t Process::Impl::sys_sched_getattr(Call& call) {
   SchedulingAttributes result{};
-  if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) < sizeof result || call.u32(2) > AddressSpace::kPageBytes ||
-      call.u32(3) != 0)
+  if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) < sizeof result ||
+      call.u32(2) > AddressSpace::kPageBytes || call.u32(3) != 0)
     return -EINVAL;
   if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
   result.bytes = sizeof result;

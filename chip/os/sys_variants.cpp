@@ -9,7 +9,8 @@
 namespace rubato::chip {
 namespace {
 
-/// Flags of preadv2() and pwritev2() that change nothing here: high priority, and data or all written through.
+/// Flags of preadv2() and pwritev2() that change nothing here: high priority, and data or all written
+/// through.
 constexpr std::uint32_t kHarmlessFlags = 1 | 2 | 4;
 
 }  // namespace
@@ -69,7 +70,9 @@ std::int64_t Process::Impl::sys_readahead(Call& call) {
 // --- memory: every page is resident
 // ---------------------------------------------------------------------------
 
-std::int64_t Process::Impl::sys_mlock2(Call& call) { return (call.u32(2) & ~1u) != 0 ? -EINVAL : sys_mlock(call); }
+std::int64_t Process::Impl::sys_mlock2(Call& call) {
+  return (call.u32(2) & ~1u) != 0 ? -EINVAL : sys_mlock(call);
+}
 
 std::int64_t Process::Impl::sys_mlockall(Call& call) {
   constexpr std::uint32_t kOnFault = 4, kAll = 7;

@@ -55,8 +55,8 @@ static void* wait_there(void* nothing) {
 int main(void) {
   contents("/proc/self/status");
   const long before = number("VmSize:");
-  printf("pid %d, parent %d, threads %ld, user %d\n", number("\nPid:") == getpid(), number("PPid:") == getppid(),
-         number("Threads:"), number("Uid:") == (long)getuid());
+  printf("pid %d, parent %d, threads %ld, user %d\n", number("\nPid:") == getpid(),
+         number("PPid:") == getppid(), number("Threads:"), number("Uid:") == (long)getuid());
   char* const more = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memset(more, 1, 8 << 20);
   contents("/proc/self/status");
@@ -69,8 +69,8 @@ int main(void) {
   contents("/proc/self/stat");
   int pid = 0;
   char name[32], state;
-  printf("stat: %d, this %d %s %c\n", sscanf(text, "%d (%31[^)]) %c", &pid, name, &state), pid == getpid(), name,
-         state);
+  printf("stat: %d, this %d %s %c\n", sscanf(text, "%d (%31[^)]) %c", &pid, name, &state), pid == getpid(),
+         name, state);
   unsigned long size_in_stat = 0;
   const char* field = strchr(text, ')') + 1;
   for (int i = 3; i < 23; ++i) field = strchr(field + 1, ' ');

@@ -243,6 +243,22 @@ static void version6(void) {
   say("not by version 4", connect(refused, (void*)&to, sizeof to));
   close(refused);
   close(only);
+  // The own address towards several partners by one socket: getaddrinfo() sorts them so.
+  const int asking = socket(AF_INET6, SOCK_DGRAM, 0);
+  a.sin6_port = htons(9);
+  a.sin6_addr = in6addr_loopback;
+  const struct sockaddr none = {.sa_family = AF_UNSPEC};
+  for (int turn = 0; turn < 2; ++turn) {
+    to = on_loopback(9);
+    say("partner", turn == 0 ? connect(asking, (void*)&a, sizeof a) : connect(asking, (void*)&to, sizeof to));
+    n = sizeof from;
+    getsockname(asking, (void*)&from, &n);
+    printf("own address %s\n", inet_ntop(AF_INET6, &from.sin6_addr, text, sizeof text));
+    say("forgotten", connect(asking, &none, sizeof none));
+    getsockname(asking, (void*)&from, &n);
+    printf("own address %s\n", inet_ntop(AF_INET6, &from.sin6_addr, text, sizeof text));
+  }
+  close(asking);
 }
 
 // --- UDP
