@@ -4,8 +4,8 @@
 #include "apps/cf/cf_tasks.hpp"
 
 #include <cstddef>
-#include <numeric>
 
+#include "apps/cf/rated_lists.hpp"
 #include "apps/common/task_type.hpp"
 
 namespace rubato::apps {
@@ -23,11 +23,6 @@ struct alignas(kLineBytes) Line {
   }
 };
 static_assert(sizeof(Line) == kLineBytes);
-
-struct Rated {
-  std::uint32_t other;
-  Fixed value;
-};
 
 // The ratings, as the tasks see them: arguments carry only the participant.
 Line* lines = nullptr;
@@ -76,28 +71,16 @@ void run_all(std::uint32_t participants, std::uint32_t users) {
 
 std::vector<Features> cf(const RatingSet& set, std::vector<Features> features, std::uint32_t steps,
                          TaskType type) {
-  const std::vector<Rating>& ratings = set.ratings;
   const auto participants = static_cast<std::uint32_t>(features.size());
-  std::vector<std::uint32_t> begins(std::size_t{participants} + 1, 0);
-  for (const Rating& r : ratings) {
-    ++begins[std::size_t{r.user} + 1];
-    ++begins[std::size_t{r.item} + 1];
-  }
-  std::partial_sum(begins.begin(), begins.end(), begins.begin());
-  std::vector<Rated> lists(2 * ratings.size());
-  std::vector<std::uint32_t> next = begins;
-  for (const Rating& r : ratings) {
-    lists[next[r.user]++] = {r.item, r.value};
-    lists[next[r.item]++] = {r.user, r.value};
-  }
+  const RatedLists lists = rated_lists(set);
   std::vector<Line> storage(participants);
   for (std::uint32_t p = 0; p < participants; ++p) {
     for (unsigned i = 0; i < kFeatures; ++i) storage[p].feature[i] = features[p][i];
   }
   if (steps == 0) return features;
   lines = storage.data();
-  rated = lists.data();
-  first_rated = begins.data();
+  rated = lists.rated.data();
+  first_rated = lists.first.data();
   last_step = steps - 1;
   with_type(type, [&]<TaskType chosen> { run_all<chosen>(participants, set.users()); });
   for (std::uint32_t p = 0; p < participants; ++p) features[p] = storage[p].load();

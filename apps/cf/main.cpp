@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "apps/cf/cf_tasks.hpp"
+#include "apps/cf/cf_threads.hpp"
 #include "apps/cf/movielens.hpp"
 #include "apps/cf/ratings.hpp"
 #include "apps/cf/serial_cf.hpp"
 #include "apps/common/graph_options.hpp"
+#include "apps/common/thread_options.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -19,6 +21,7 @@ struct Options {
   std::string ratings;
   std::uint32_t steps = 6;
   TaskOptions tasks;
+  ThreadOptions threads;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -32,6 +35,7 @@ void declare(CommandLine& line, Options& o) {
   add_task_options(line, o.tasks,
                    {.verify = "Compare every feature with a serial run's; exit 1 if one differs",
                     .serial = "Run only the serial algorithm, no tasks, for comparison"});
+  add_thread_options(line, o.threads);
   line.footer(
       "Every vertex of a graph is a user and an item. An arc is the rating of its head by its tail: the "
       "length relative "
@@ -76,7 +80,8 @@ int run_cf(const Options& o) {
   const std::vector<Rating>& ratings = set.ratings;
   const std::vector<Features> first = first_features(set.participants(), o.graph.seed);
   const auto features = o.tasks.is_serial ? serial_region([&] { return serial_cf(ratings, first, o.steps); })
-                                          : cf(set, first, o.steps, o.tasks.type);
+                        : o.threads.are_chosen() ? cf_threads(set, first, o.steps, o.threads.count())
+                                                 : cf(set, first, o.steps, o.tasks.type);
   std::printf("ratings: %zu\nmean squared error: %.6f before, %.6f after %" PRIu32 " steps\n", ratings.size(),
               mean_squared_error(ratings, first), mean_squared_error(ratings, features), o.steps);
   if (!o.tasks.verify) return 0;

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "apps/color/color_tasks.hpp"
+#include "apps/color/color_threads.hpp"
 #include "apps/color/serial_coloring.hpp"
 #include "apps/common/graph_options.hpp"
 #include "apps/common/priority_order.hpp"
+#include "apps/common/thread_options.hpp"
 #include "apps/common/vertex_check.hpp"
 
 namespace rubato::apps {
@@ -20,6 +22,7 @@ struct Options {
   GraphOptions graph;
   ColorOrder order = ColorOrder::turns;
   TaskOptions tasks;
+  ThreadOptions threads;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -33,6 +36,7 @@ void declare(CommandLine& line, Options& o) {
   add_task_options(line, o.tasks,
                    {.verify = "Compare every colour with the serial greedy colouring; exit 1 if one differs",
                     .serial = "Run only the serial colouring, no tasks, for comparison"});
+  add_thread_options(line, o.threads);
   line.footer(
       "Vertices take turns, the one with the most neighbours first. A vertex has a task, which takes the "
       "least\n"
@@ -67,7 +71,8 @@ int run_color(const Options& o) {
   const PriorityOrder priorities = largest_degree_first(adjacency);
   const auto colors = o.tasks.is_serial
                           ? serial_region([&] { return serial_coloring(adjacency, priorities); })
-                          : color(adjacency, priorities, o.tasks.type, o.order);
+                      : o.threads.are_chosen() ? color_threads(adjacency, priorities, o.threads.count())
+                                               : color(adjacency, priorities, o.tasks.type, o.order);
   print_summary(adjacency, colors);
   if (!o.tasks.verify) return 0;
   return check_vertices(

@@ -38,6 +38,9 @@ class Frontier::Part {
   /// The vertices that the member found for the next frontier.
   std::vector<std::uint32_t>& found() { return found_[turn_]; }
 
+  /// Vertices of the frontier, all members' together.
+  std::size_t size() const { return size_; }
+
   /// All members call it: found() of all is the frontier, and empty again. @returns whether it has a vertex
   bool advance() {
     const std::size_t before = me_.sum_before(found().size());

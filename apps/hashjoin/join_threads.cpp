@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <thread>
 #include <vector>
 
+#include "apps/common/morsels.hpp"
 #include "apps/hashjoin/customer_table.hpp"
 #include "apps/hashjoin/join.hpp"
 
 namespace rubato::apps {
-namespace {
-
-/// Calls work(begin, end) for morsels of [0, count) until none is left; many threads at once.
-template <class Work>
-void take_morsels(std::atomic<std::size_t>& next, std::size_t count, std::size_t morsel, Work work) {
-  for (std::size_t begin; (begin = next.fetch_add(morsel, std::memory_order_relaxed)) < count;) {
-    work(begin, std::min(begin + morsel, count));
-  }
-}
-
-}  // namespace
-
 JoinResult join_threads(const TpchTables& tables, const JoinOptions& options) {
   SharedTable table(tables.customers.size());
   std::atomic<std::size_t> next_customer{0}, next_order{0};

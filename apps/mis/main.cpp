@@ -6,8 +6,10 @@
 
 #include "apps/common/graph_options.hpp"
 #include "apps/common/priority_order.hpp"
+#include "apps/common/thread_options.hpp"
 #include "apps/common/vertex_check.hpp"
 #include "apps/mis/mis_tasks.hpp"
+#include "apps/mis/mis_threads.hpp"
 #include "apps/mis/serial_mis.hpp"
 
 namespace rubato::apps {
@@ -16,6 +18,7 @@ namespace {
 struct Options {
   GraphOptions graph;
   TaskOptions tasks;
+  ThreadOptions threads;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -25,6 +28,7 @@ void declare(CommandLine& line, Options& o) {
   add_task_options(line, o.tasks,
                    {.verify = "Compare the set with the serial greedy one; exit 1 if a vertex differs",
                     .serial = "Run only the serial greedy algorithm, no tasks, for comparison"});
+  add_thread_options(line, o.threads);
   line.footer(
       "Vertices have random priorities, which are the timestamps of their tasks: a vertex joins the set "
       "unless\n"
@@ -41,7 +45,8 @@ int run_mis(const Options& o) {
   const Adjacency adjacency = undirected(graph);
   const PriorityOrder priorities = random_order(graph.vertices(), o.graph.seed);
   const auto is_member = o.tasks.is_serial ? serial_region([&] { return serial_mis(adjacency, priorities); })
-                                           : mis(adjacency, priorities, o.tasks.type);
+                         : o.threads.are_chosen() ? mis_threads(adjacency, priorities, o.threads.count())
+                                                  : mis(adjacency, priorities, o.tasks.type);
   std::size_t members = 0, sum = 0;
   for (std::size_t v = 0; v < is_member.size(); ++v) {
     members += is_member[v];

@@ -10,9 +10,11 @@
 
 #include "apps/common/graph_options.hpp"
 #include "apps/common/priority_order.hpp"
+#include "apps/common/thread_options.hpp"
 #include "apps/common/vertex_check.hpp"
 #include "apps/triangle/serial_triangles.hpp"
 #include "apps/triangle/triangle_tasks.hpp"
+#include "apps/triangle/triangle_threads.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 struct Options {
   GraphOptions graph;
   TaskOptions tasks;
+  ThreadOptions threads;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -29,6 +32,7 @@ void declare(CommandLine& line, Options& o) {
   add_task_options(line, o.tasks,
                    {.verify = "Compare every vertex's count with a serial one; exit 1 if one differs",
                     .serial = "Run only the serial algorithm, no tasks, for comparison"});
+  add_thread_options(line, o.threads);
   line.footer(
       "A task a vertex, without timestamps: it counts the triangles of which its vertex has the fewest\n"
       "neighbours. Arcs are edges in both directions; lengths and loops mean nothing.\n"
@@ -44,7 +48,8 @@ int run_triangle(const Options& o) {
   const PriorityOrder priorities = smallest_degree_first(adjacency);
   const auto counts = o.tasks.is_serial
                           ? serial_region([&] { return serial_triangles(adjacency, priorities); })
-                          : triangles(adjacency, priorities, o.tasks.type);
+                      : o.threads.are_chosen() ? triangles_threads(adjacency, priorities, o.threads.count())
+                                               : triangles(adjacency, priorities, o.tasks.type);
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const std::uint64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   std::printf("edges: %zu\ntriangles: %" PRIu64 "\nmost of one task: %" PRIu64 "\n",

@@ -4,9 +4,9 @@
 #include "apps/triangle/triangle_tasks.hpp"
 
 #include <cstddef>
-#include <span>
 
 #include "apps/common/task_type.hpp"
+#include "apps/triangle/common_numbers.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -21,24 +21,7 @@ struct alignas(kLineBytes) Count {
 const Adjacency* later = nullptr;  // the neighbours whose turn comes later, ascending by number
 Count* counts = nullptr;
 
-/// How many numbers are in both.
-std::uint64_t common(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
-  std::uint64_t count = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const std::uint32_t left = a[i], right = b[j];
-    count += left == right ? 1 : 0;
-    i += left <= right ? 1 : 0;
-    j += right <= left ? 1 : 0;
-  }
-  return count;
-}
-
-void count_at(std::uint32_t v) {
-  std::uint64_t count = 0;
-  const auto neighbours = later->of(v);
-  for (const std::uint32_t other : neighbours) count += common(neighbours, later->of(other));
-  counts[v].value = count;
-}
+void count_at(std::uint32_t v) { counts[v].value = triangles_at(*later, v); }
 
 template <TaskType type>
 void count_all(std::uint32_t vertices) {

@@ -14,6 +14,10 @@ import pytest
 INPUTS = {
     "sssp": ["--generate", "road:12x12"],
     "bfs": ["--generate", "rmat:7:8"],
+    "cf": ["--generate", "band:60:16:24", "--steps", "3"],
+    "triangle": ["--generate", "rmat:7:8"],
+    "color": ["--generate", "rmat:7:8"],
+    "mis": ["--generate", "rmat:7:8"],
 }
 
 

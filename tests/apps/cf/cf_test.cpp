@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/cf/cf_tasks.hpp"
+#include "apps/cf/cf_threads.hpp"
 #include "apps/cf/serial_cf.hpp"
 #include "apps/common/graph_generator.hpp"
 
@@ -58,6 +59,18 @@ TEST(Cf, AgreesWithTheSerialAlgorithmForEveryTypeAndSeed) {
         for (const TaskType type : {spec, nonspec, mayspec}) {
           EXPECT_EQ(cf(set, first, steps, type), serial_cf(set.ratings, first, steps));
         }
+      }
+    }
+  }
+}
+
+TEST(CfByThreads, AgreesWithTheSerialAlgorithmForEveryNumberOfThreads) {
+  for (const Graph& graph : {make_graph(3, kTwo, 1), generate_road(12, 10, 1), generate_rmat(7, 8, 1)}) {
+    const RatingSet set = ratings_of(graph);
+    const auto first = first_features(2 * graph.vertices(), 1);
+    for (const std::uint32_t steps : {0, 1, 2, 5}) {
+      for (const std::uint32_t threads : {1, 2, 5}) {
+        EXPECT_EQ(cf_threads(set, first, steps, threads), serial_cf(set.ratings, first, steps));
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/color/color_tasks.hpp"
+#include "apps/color/color_threads.hpp"
 #include "apps/color/serial_coloring.hpp"
 #include "apps/common/graph_generator.hpp"
 
@@ -61,6 +62,16 @@ TEST(SerialColoring, GivesNeighboursDifferentColours) {
   const auto colors = serial_coloring(g, largest_degree_first(g));
   for (std::uint32_t v = 0; v < g.vertices(); ++v) {
     for (const std::uint32_t other : g.of(v)) EXPECT_NE(colors[v], colors[other]);
+  }
+}
+
+TEST(ColorByThreads, AgreesWithTheGreedyAlgorithmForEveryNumberOfThreads) {
+  for (const Graph& graph : {make_graph(6, kSmall, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1)}) {
+    const Adjacency g = undirected(graph);
+    const PriorityOrder priorities = largest_degree_first(g);
+    for (const std::uint32_t threads : {1, 2, 5}) {
+      EXPECT_EQ(color_threads(g, priorities, threads), serial_coloring(g, priorities));
+    }
   }
 }
 

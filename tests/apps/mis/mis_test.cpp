@@ -5,6 +5,7 @@
 
 #include "apps/common/graph_generator.hpp"
 #include "apps/mis/mis_tasks.hpp"
+#include "apps/mis/mis_threads.hpp"
 #include "apps/mis/serial_mis.hpp"
 
 namespace rubato::apps {
@@ -42,6 +43,16 @@ TEST(SerialMis, IsIndependentAndMaximal) {
     int neighbours = 0;
     for (const std::uint32_t other : g.of(v)) neighbours += is_member[other];
     EXPECT_EQ(neighbours == 0, is_member[v] == 1) << v;
+  }
+}
+
+TEST(MisByThreads, AgreesWithTheGreedyAlgorithmForEveryNumberOfThreads) {
+  for (const Graph& graph : {make_graph(5, kPath, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1)}) {
+    const Adjacency g = undirected(graph);
+    const PriorityOrder priorities = random_order(g.vertices(), 3);
+    for (const std::uint32_t threads : {1, 2, 5}) {
+      EXPECT_EQ(mis_threads(g, priorities, threads), serial_mis(g, priorities));
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "apps/common/graph_generator.hpp"
 #include "apps/triangle/serial_triangles.hpp"
 #include "apps/triangle/triangle_tasks.hpp"
+#include "apps/triangle/triangle_threads.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -54,6 +55,16 @@ TEST(Triangles, AgreeWithTheSerialCountForEveryTypeAndSeed) {
       for (const TaskType type : {spec, nonspec, mayspec}) {
         EXPECT_EQ(triangles(g, priorities, type), serial_triangles(g, priorities));
       }
+    }
+  }
+}
+
+TEST(TrianglesByThreads, AgreeWithTheSerialCountForEveryNumberOfThreads) {
+  for (const Graph& graph : {make_graph(5, kSquare, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1)}) {
+    const Adjacency g = undirected(graph);
+    const PriorityOrder priorities = smallest_degree_first(g);
+    for (const std::uint32_t threads : {1, 2, 5}) {
+      EXPECT_EQ(triangles_threads(g, priorities, threads), serial_triangles(g, priorities));
     }
   }
 }
