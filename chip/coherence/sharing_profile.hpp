@@ -4,7 +4,8 @@
 //
 //   out       a tile holds the line, or it is on its way from one to another
 //   shared    a miss of a line that another tile holds, or wrote last
-//   active    a line that a second tile touched while it was out
+//   active    a line that a second tile touched while it was out. A line that is out since before misses were
+//             counted counts as out from its first counted miss, so active lines are a share of those out
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,11 +27,11 @@ class SharingProfile {
     const std::uint64_t one = counts ? 1 : 0;
     misses_ += one;
     if ((l.held & ~bit) != 0 || is_others || (!is_new && (l.touched & ~bit) != 0)) shared_ += one;
-    if (is_new) out_ += one;
-    if (!is_new && !l.is_active && (l.touched & ~bit) != 0) {
-      l.is_active = true;
-      active_ += one;
-    }
+    const bool was_counted = l.is_counted, was_active = l.is_active;
+    l.is_counted |= counts;
+    l.is_active |= !is_new && (l.touched & ~bit) != 0;
+    if (l.is_counted != was_counted) ++out_;
+    if (counts && l.is_active && !(was_counted && was_active)) ++active_;
     if (write && is_others) migrations_ += one;
     l.touched |= bit;
     l.held |= bit;
@@ -44,7 +45,7 @@ class SharingProfile {
     l.held &= ~(std::uint64_t{1} << tile.value);
     if (!goes_home || l.held != 0) return;
     l.touched = 0;
-    l.is_active = false;
+    l.is_active = l.is_counted = false;
   }
 
   void register_stats(StatRegistry& registry) const {
@@ -52,7 +53,7 @@ class SharingProfile {
     registry.counter("chip.sharing.shared_misses", "accesses",
                      "private misses of lines that another tile holds or wrote last", &shared_);
     registry.counter("chip.sharing.lines_out", "lines",
-                     "times that a line went to a tile from its home or memory", &out_);
+                     "times that a line was out, each with a private miss", &out_);
     registry.counter("chip.sharing.active", "lines",
                      "times that a second tile touched a line while it was out", &active_);
     registry.counter("chip.sharing.migrations", "accesses",
@@ -64,7 +65,7 @@ class SharingProfile {
   struct Line {
     std::uint64_t touched = 0, held = 0;  // tiles
     std::uint32_t writer = kNobody;       // the last one
-    bool is_active = false;
+    bool is_active = false, is_counted = false;
   };
   std::unordered_map<std::uint64_t, Line> lines_;  // looked up only
   std::uint64_t misses_ = 0, shared_ = 0, out_ = 0, active_ = 0, migrations_ = 0;

@@ -62,6 +62,23 @@ TEST_F(SharingProfileTest, WarmingIsRememberedButNotCounted) {
   EXPECT_EQ(count("misses"), 1U);
   EXPECT_EQ(count("shared_misses"), 1U);
   EXPECT_EQ(count("active"), 1U);
+  EXPECT_EQ(count("lines_out"), 1U) << "active lines are a share of these";
+}
+
+TEST_F(SharingProfileTest, LinesThatWarmingMadeActiveAreCountedOnceWithThoseThatAreOut) {
+  profile_.on_miss(kA, kLine, false, false);
+  profile_.on_miss(kB, kLine, false, false);
+  EXPECT_EQ(count("active"), 0U);
+  profile_.on_loss(kA, kLine, false);
+  for (const TileId tile : {kA, kB, kA}) profile_.on_miss(tile, kLine, false, true);
+  EXPECT_EQ(count("active"), 1U);
+  EXPECT_EQ(count("lines_out"), 1U);
+
+  profile_.on_loss(kA, kLine, true);
+  profile_.on_loss(kB, kLine, true);  // at home again
+  profile_.on_miss(kA, kLine, false, true);
+  EXPECT_EQ(count("active"), 1U);
+  EXPECT_EQ(count("lines_out"), 2U);
 }
 
 }  // namespace
