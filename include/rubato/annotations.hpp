@@ -100,7 +100,7 @@ struct Annotations {
   Priority priority = Priority::normal;  ///< hint
   Prefetch prefetch{};                   ///< hint
   std::optional<std::uint32_t> core{};   ///< hint: where to run
-  std::optional<std::uint32_t> numa{};   ///< hint that no engine uses yet
+  std::optional<std::uint32_t> numa{};   ///< hint: on which NUMA node to run, where .core does not say
   /// Hint: starts behind all waiting tasks, however many: for tasks that create themselves again and again
   /// (servers, actors' turns). If many tasks wait, the newest of those that are not fair may start first.
   bool fair = false;

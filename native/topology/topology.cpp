@@ -113,6 +113,18 @@ Topology derive_topology(const std::vector<unsigned>& affinity, const std::files
   return topology;
 }
 
+unsigned Topology::worker_on(unsigned node, unsigned turn) const {
+  const auto is_there = [node](const AllowedCpu& cpu) { return cpu.node == node; };
+  const auto all = static_cast<unsigned>(allowed.size());
+  const auto there = static_cast<unsigned>(std::count_if(allowed.begin(), allowed.end(), is_there));
+  if (there == 0 || there == all) return all;
+  unsigned left = turn % there;
+  unsigned worker = 0;
+  for (; !is_there(allowed[worker]) || left-- != 0; ++worker) {
+  }
+  return worker;
+}
+
 std::vector<unsigned> Topology::group_nodes() const {
   std::vector<unsigned> nodes(groups);
   for (const AllowedCpu& cpu : allowed) nodes[cpu.group] = cpu.node;

@@ -31,6 +31,9 @@ struct Topology {
   /// The core group whose memory worker number `worker` uses: that of the CPU to which it is pinned. Workers
   /// that are not pinned are spread in the same way.
   unsigned group_of(unsigned worker) const { return allowed[worker % allowed.size()].group; }
+  /// A worker whose CPU is on this NUMA node; `turn` chooses among them. Precondition: the workers are
+  /// pinned, one to each allowed CPU. @returns the number of workers if none is on the node, or all are
+  unsigned worker_on(unsigned node, unsigned turn) const;
   /// The NUMA node of each core group.
   std::vector<unsigned> group_nodes() const;
 };

@@ -218,7 +218,7 @@ void Worker::leave_group(Task* task) {
     committed.append(released.first);  // behind the running task
     return lists.count_appended();
   }
-  while (!released.is_empty()) requeue(released.take());
+  while (!released.is_empty()) place(released.take());
 }
 
 }  // namespace rubato::inline v0::native

@@ -36,9 +36,16 @@ void Worker::created_task(Task* task) {
 void Worker::route(Task* task) {
   if (task->is_timestamped()) return ordered.route(task);
   if (must_block(task)) return;
-  if (task->is_spec() && has_pools) return alone.append(task);
-  if (task->is_extended() && has_pools && (task->handle & engine::handle::kPooled) == 0) {
-    const std::uint32_t core = engine::extension_of(task)->core;
+  place(task);
+}
+
+void Worker::place(Task* task) {
+  constexpr std::uint64_t kElsewhere =
+      engine::handle::kPooled | engine::handle::kSpec | engine::handle::kTimestamped;
+  if (task->is_extended() && has_pools && (task->handle & kElsewhere) == 0) {
+    std::uint32_t core = engine::extension_of(task)->core;
+    if ((core & engine::kOnNode) != 0 && core != engine::kAnywhere)
+      core = shared.worker_on_node(core & ~engine::kOnNode, node_turns_++);
     if (core < shared.workers()) return pools.push(shared.pools.pinned(core), task, task);
   }
   requeue(task);

@@ -16,12 +16,16 @@ Shared::Shared(bool uses_malloc)
 Shared::~Shared() = default;
 
 const Topology& Shared::machine() {
-  static const Topology& machine =
-      *new const Topology(this_machine());  // for as long as the engine: never freed
+  // For as long as the engine: never freed. Not constant: a test gives a machine of one node another.
+  static Topology& machine = *new Topology(this_machine());
   return machine;
 }
 
 unsigned Shared::core_group(unsigned worker) const { return machine().group_of(worker); }
+
+unsigned Shared::worker_on_node(unsigned node, unsigned number) const {
+  return options_.bind && machine().pins(count_) ? machine().worker_on(node, number) : count_;
+}
 
 void Shared::refuse_copy(const char* what) const {
   if (!is_copy_) return;

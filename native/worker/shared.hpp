@@ -53,6 +53,9 @@ class Shared {
   Worker& worker(unsigned index) const { return *workers_[index]; }
   /// The core group whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;
+  /// A worker of this NUMA node; `number` chooses among them. @returns workers() if any will do, or there is
+  /// none
+  unsigned worker_on_node(unsigned node, unsigned number) const;
   /// The CPUs that this process may use, as they were when the engine started.
   static const Topology& machine();
   TraceFile* trace() const { return trace_.get(); }  ///< null: none

@@ -79,6 +79,8 @@ class alignas(128) Worker : public engine::ThreadState {
   /// Into the list or pool where it waits for its turn. `must_wait`: behind all others, since it cannot run
   /// now.
   void requeue(Task* task, bool must_wait = false);
+  /// A task that waits for nothing but its turn: to the worker that it asks for, if it may choose.
+  void place(Task* task);
   /// The task waits for its group from here on.
   bool must_block(Task* task);
   /// Before each task.
@@ -209,8 +211,9 @@ class alignas(128) Worker : public engine::ThreadState {
   bool is_dropping_attempt_ = false;  // of a reader that lost
   bool is_in_epochs_ = false;
   Count husks_;
-  const bool refreshes_;  // its epoch
-  const bool adapts_;     // the prefetch distance
+  unsigned node_turns_ = 0;  // of the workers of a NUMA node
+  const bool refreshes_;     // its epoch
+  const bool adapts_;        // the prefetch distance
   PrefetchTuner tuner_;
 };
 

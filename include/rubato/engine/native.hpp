@@ -166,7 +166,13 @@ template <class F, class... Args>
 [[gnu::always_inline]] inline bool is_extended(const Annotations& a) {
   constexpr std::size_t words = payload_words<F, Args...>;
   return words > kInlineWords || (a.at && words == kInlineWords) || a.group != nullptr ||
-         a.after != nullptr || a.core || is_far(a.prefetch);
+         a.after != nullptr || a.core || a.numa || is_far(a.prefetch);
+}
+
+/// The place that a task asks for, as TaskExtension::core has it. Numbers that no machine has mean any place.
+[[gnu::always_inline]] inline std::uint32_t place_of(const Annotations& a) {
+  if (a.core) return *a.core < kOnNode ? *a.core : kAnywhere;
+  return a.numa && *a.numa < kOnNode ? *a.numa | kOnNode : kAnywhere;
 }
 
 /// Fills a block that was just allocated: `fill` may throw, and then the block is given back.
@@ -204,12 +210,12 @@ template <TaskType type, class F, class... Args>
     extension->after = a.after;
     extension->prefetch_offset = a.prefetch.offset;
     extension->prefetch_bytes = a.prefetch.bytes;
-    extension->core = a.core ? *a.core : kAnywhere;
+    extension->core = place_of(a);
   } else if (a.at) {
     task->words[kInlineWords - 1] = *a.at;
   }
   const bool is_private = type != TaskType::spec && !a.at && a.group == nullptr && a.after == nullptr &&
-                          !a.core && a.priority == Priority::normal && !a.fair &&
+                          !a.core && !a.numa && a.priority == Priority::normal && !a.fair &&
                           (!a.on || (task->handle & handle::kPooled) == 0);
   if (!is_private || !is_worker) return submit(self, task);
   self.tasks.append(task);

@@ -85,7 +85,7 @@ struct alignas(64) TaskExtension {
   TaskGroup* after;
   std::uint32_t prefetch_offset;
   std::uint32_t prefetch_bytes;
-  std::uint32_t core;       ///< kAnywhere or a worker's number
+  std::uint32_t core;       ///< kAnywhere, a worker's number, or kOnNode and a NUMA node's
   std::uint32_t primitive;  ///< of a task with a guard (native/sync/primitive.hpp)
   // Neighbours among the tasks that wait for the same group, while the task waits for `after`
   // (native/order/groups.hpp).
@@ -93,6 +93,8 @@ struct alignas(64) TaskExtension {
   Task* blocked_behind;
 };
 inline constexpr std::uint32_t kAnywhere = ~std::uint32_t{0};
+/// Marks the number of a NUMA node.
+inline constexpr std::uint32_t kOnNode = std::uint32_t{1} << 31;
 
 struct ExtendedTask {
   Task task;

@@ -246,6 +246,20 @@ TEST(Topology, PinsAThreadAndLetsItGo) {
   EXPECT_EQ(after, allowed);
 }
 
+TEST(Topology, ChoosesWorkersOfANodeInTurns) {
+  Topology machine;
+  for (unsigned cpu = 0; cpu < 6; ++cpu)
+    machine.allowed.push_back({.cpu = 2 * cpu, .group = cpu / 2, .node = cpu % 3 == 0 ? 4u : 1u});
+  EXPECT_EQ(machine.worker_on(4, 0), 0u);
+  EXPECT_EQ(machine.worker_on(4, 1), 3u);
+  EXPECT_EQ(machine.worker_on(4, 2), 0u);
+  EXPECT_EQ(machine.worker_on(1, 2), 4u);
+  EXPECT_EQ(machine.worker_on(1, 7), 5u);
+  EXPECT_EQ(machine.worker_on(0, 0), 6u) << "no worker is there";
+  for (auto& cpu : machine.allowed) cpu.node = 1;
+  EXPECT_EQ(machine.worker_on(1, 0), 6u) << "all are there";
+}
+
 TEST(Topology, GivesAThreadItsAffinityBack) {
   const Topology topology = rubato::native::this_machine();
   const unsigned cpu = topology.allowed.back().cpu;
