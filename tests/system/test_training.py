@@ -39,6 +39,16 @@ def test_each_line_of_the_training_runs(train: ModuleType, build: Path) -> None:
         assert done.returncode == 0 and "check: passed" in done.stdout, (short, done.stdout, done.stderr)
 
 
+def test_training_runs_at_the_same_addresses(train: ModuleType) -> None:
+    """Counts depend on host addresses: with randomization eight of nine files of two trainings differed."""
+    prefix = train.at_fixed_addresses()
+    if not prefix:
+        pytest.skip("this system refuses processes without address randomization")
+    maps = {subprocess.run([*prefix, "cat", "/proc/self/maps"], capture_output=True, check=True).stdout
+            for _ in range(3)}  # fmt: skip
+    assert len(maps) == 1
+
+
 def test_the_same_lines_on_few_and_many_cores(train: ModuleType) -> None:
     """Each program on the same chips, so that no program and no size of chip outweighs the others."""
     chips: dict[str, set[str]] = {}
