@@ -52,8 +52,8 @@ class SharingProfile {
     registry.counter("chip.sharing.misses", "accesses", "private misses", &misses_);
     registry.counter("chip.sharing.shared_misses", "accesses",
                      "private misses of lines that another tile holds or wrote last", &shared_);
-    registry.counter("chip.sharing.lines_out", "lines",
-                     "times that a line was out, each with a private miss", &out_);
+    registry.counter("chip.sharing.lines_out", "lines", "times that a line was out, each with a private miss",
+                     &out_);
     registry.counter("chip.sharing.active", "lines",
                      "times that a second tile touched a line while it was out", &active_);
     registry.counter("chip.sharing.migrations", "accesses",
