@@ -86,12 +86,17 @@ void store_to(std::byte* at, T value) {
   OBSERVE(sizeof(T), false);                           \
   const T name_ = load_from<T>(base + access_address); \
   hart.reservation = access_address
-#define SC(T, name_, address_, value_)                            \
-  const Addr access_address = address_;                           \
-  CHECK_ATOMIC(sizeof(T), Page::kWrite, store_access);            \
-  OBSERVE(sizeof(T), true);                                       \
-  const std::uint64_t name_ = hart.reservation != access_address; \
-  if (name_ == 0) store_to<T>(base + access_address, value_);     \
+// Without a reservation nothing is accessed, so no right is needed: as in detail. The observer comes before
+// the reservation is looked at, as a replay sets it there.
+#define SC(T, name_, address_, value_)                                                  \
+  const Addr access_address = address_;                                                 \
+  if ((access_address & (sizeof(T) - 1)) != 0) TRAP(misaligned_atomic, access_address); \
+  if (hart.reservation == access_address) {                                             \
+    CHECK_ACCESS(sizeof(T), Page::kWrite, store_access);                                \
+  }                                                                                     \
+  OBSERVE(sizeof(T), true);                                                             \
+  const std::uint64_t name_ = hart.reservation != access_address;                       \
+  if (name_ == 0) store_to<T>(base + access_address, value_);                           \
   hart.reservation = HartState::kNoReservation
 
 #define FENCE() static_cast<void>(0)
