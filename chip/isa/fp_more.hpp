@@ -1,6 +1,6 @@
-// Floating point of Zfhmin (half precision: transfers and conversions) and Zfa (constants, rounding to integral
-// values, minimum and maximum that keep NaNs, quiet comparisons), for interpreters as fp.hpp is. All that rounds
-// here does so in integers: these instructions are rare.
+// Floating point of Zfhmin (half precision: transfers and conversions) and Zfa (constants, rounding to
+// integral values, minimum and maximum that keep NaNs, quiet comparisons), for interpreters as fp.hpp is. All
+// that rounds here does so in integers: these instructions are rare.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,12 +34,12 @@ std::uint64_t to_half(std::uint64_t a, unsigned rm, std::uint32_t& flags) {
 
 // ---- Zfa ----
 
-/// The constants of fli by their number, but 1 (the smallest normal number, by format), infinity and NaN, which are
-/// 0 here.
+/// The constants of fli by their number, but 1 (the smallest normal number, by format), infinity and NaN,
+/// which are 0 here.
 inline constexpr std::array<double, 32> kConstants = {
-    -1.0,  0,    0x1p-16, 0x1p-15, 0x1p-8, 0x1p-7, 0.0625, 0.125, 0.25, 0.3125, 0.375,
-    0.4375, 0.5, 0.625,   0.75,    0.875,  1.0,    1.25,   1.5,   1.75, 2.0,    2.5,
-    3.0,   4.0,  8.0,     16.0,    128.0,  256.0,  0x1p15, 0x1p16, 0,   0};
+    -1.0,   0,   0x1p-16, 0x1p-15, 0x1p-8, 0x1p-7, 0.0625, 0.125,  0.25, 0.3125, 0.375,
+    0.4375, 0.5, 0.625,   0.75,    0.875,  1.0,    1.25,   1.5,    1.75, 2.0,    2.5,
+    3.0,    4.0, 8.0,     16.0,    128.0,  256.0,  0x1p15, 0x1p16, 0,    0};
 inline constexpr unsigned kSmallestNormal = 1, kInfinity = 30, kNotANumber = 31;
 
 template <class F>
@@ -47,14 +47,15 @@ constexpr std::uint64_t constant(unsigned number) {
   using Host = typename F::Host;
   if (number == kInfinity) return boxed<F>(F::kFormat.infinity());
   if (number == kNotANumber) return boxed<F>(F::kFormat.canonical_nan());
-  const Host value = number == kSmallestNormal ? std::numeric_limits<Host>::min()
-                                               : static_cast<Host>(kConstants[number]);
+  const Host value =
+      number == kSmallestNormal ? std::numeric_limits<Host>::min() : static_cast<Host>(kConstants[number]);
   return boxed<F>(std::bit_cast<typename F::Bits>(value));
 }
 
 /// minimum and maximum of IEEE 754-2019: a NaN wins.
 template <class F>
-constexpr std::uint64_t min_or_max_nan(std::uint64_t a, std::uint64_t b, bool want_max, std::uint32_t& flags) {
+constexpr std::uint64_t min_or_max_nan(std::uint64_t a, std::uint64_t b, bool want_max,
+                                       std::uint32_t& flags) {
   const std::uint64_t number = min_or_max<F>(a, b, want_max, flags);
   const bool has_nan = is_nan<F>(unbox<F>(a)) || is_nan<F>(unbox<F>(b));
   return has_nan ? boxed<F>(F::kFormat.canonical_nan()) : number;

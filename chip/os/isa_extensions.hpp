@@ -1,5 +1,5 @@
-// The extensions of user mode that the chip executes besides rv64imafdc, once for /proc/cpuinfo and riscv_hwprobe: in
-// the order of Linux, with the bit of RISCV_HWPROBE_KEY_IMA_EXT_0.
+// The extensions of user mode that the chip executes besides rv64imafdc, once for /proc/cpuinfo and
+// riscv_hwprobe: in the order of Linux, with the bit of RISCV_HWPROBE_KEY_IMA_EXT_0.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,10 +15,10 @@ struct IsaExtension {
 };
 
 inline constexpr IsaExtension kIsaExtensions[] = {
-    {"zicbom", 55}, {"zicbop", 60}, {"zicboz", 6},       {"zicntr", 50}, {"zicond", 35}, {"zicsr", -1},
-    {"zifencei", -1}, {"zihintpause", 36}, {"zihpm", 51}, {"zaamo", 56}, {"zalrsc", 57}, {"zfa", 32},
-    {"zfhmin", 28}, {"zca", 43},    {"zcd", 45},         {"zba", 3},     {"zbb", 4},     {"zbs", 5},
-    {"zkt", 16},
+    {"zicbom", 55}, {"zicbop", 60},   {"zicboz", 6},       {"zicntr", 50}, {"zicond", 35},
+    {"zicsr", -1},  {"zifencei", -1}, {"zihintpause", 36}, {"zihpm", 51},  {"zaamo", 56},
+    {"zalrsc", 57}, {"zfa", 32},      {"zfhmin", 28},      {"zca", 43},    {"zcd", 45},
+    {"zba", 3},     {"zbb", 4},       {"zbs", 5},          {"zkt", 16},
 };
 
 /// As /proc/cpuinfo has it.

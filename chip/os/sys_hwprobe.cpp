@@ -1,5 +1,5 @@
-// riscv_hwprobe, with all keys of Linux 6. The cores are alike, so the set of cores that a program asks about matters
-// only if it is empty, or to be reduced to those that have certain values.
+// riscv_hwprobe, with all keys of Linux 6. The cores are alike, so the set of cores that a program asks about
+// matters only if it is empty, or to be reduced to those that have certain values.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -20,27 +20,28 @@ struct Known {
   bool is_bitmask;  ///< a set of features, of which a program may ask for some
 };
 
-constexpr std::uint64_t kBaseIsIma = 1, kMisalignedFast = 3, kVectorUnsupported = 4, kNanosecond = 1'000'000'000;
+constexpr std::uint64_t kBaseIsIma = 1, kMisalignedFast = 3, kVectorUnsupported = 4,
+                        kNanosecond = 1'000'000'000;
 constexpr std::uint64_t kWhichCpus = 1;  // flag
 
 /// By key. Vendor, architecture and implementation are 0, as vendors' extensions are.
 constexpr Known kKnown[] = {
-    {0, false},                           // MVENDORID
-    {0, false},                           // MARCHID
-    {0, false},                           // MIMPID
-    {kBaseIsIma, true},                   // BASE_BEHAVIOR
-    {hwprobe_extensions(), true},         // IMA_EXT_0
-    {kMisalignedFast, true},              // CPUPERF_0
-    {sizeof(isa::CacheBlock), false},     // ZICBOZ_BLOCK_SIZE
-    {AddressSpace::kSize - 1, false},     // HIGHEST_VIRT_ADDRESS
-    {kNanosecond, false},                 // TIME_CSR_FREQ
-    {kMisalignedFast, false},             // MISALIGNED_SCALAR_PERF
-    {kVectorUnsupported, false},          // MISALIGNED_VECTOR_PERF
-    {0, true},                            // VENDOR_EXT_THEAD_0
-    {sizeof(isa::CacheBlock), false},     // ZICBOM_BLOCK_SIZE
-    {0, true},                            // VENDOR_EXT_SIFIVE_0
-    {0, true},                            // VENDOR_EXT_MIPS_0
-    {sizeof(isa::CacheBlock), false},     // ZICBOP_BLOCK_SIZE
+    {0, false},                        // MVENDORID
+    {0, false},                        // MARCHID
+    {0, false},                        // MIMPID
+    {kBaseIsIma, true},                // BASE_BEHAVIOR
+    {hwprobe_extensions(), true},      // IMA_EXT_0
+    {kMisalignedFast, true},           // CPUPERF_0
+    {sizeof(isa::CacheBlock), false},  // ZICBOZ_BLOCK_SIZE
+    {AddressSpace::kSize - 1, false},  // HIGHEST_VIRT_ADDRESS
+    {kNanosecond, false},              // TIME_CSR_FREQ
+    {kMisalignedFast, false},          // MISALIGNED_SCALAR_PERF
+    {kVectorUnsupported, false},       // MISALIGNED_VECTOR_PERF
+    {0, true},                         // VENDOR_EXT_THEAD_0
+    {sizeof(isa::CacheBlock), false},  // ZICBOM_BLOCK_SIZE
+    {0, true},                         // VENDOR_EXT_SIFIVE_0
+    {0, true},                         // VENDOR_EXT_MIPS_0
+    {sizeof(isa::CacheBlock), false},  // ZICBOP_BLOCK_SIZE
 };
 
 const Known* known(std::int64_t key) {

@@ -1,5 +1,5 @@
-// Ordinary C++ compiled for -march=rv64gc_zba_zbb_zbs: counts, rotations, sets of bits. Prints checksums, which the
-// same program must print under qemu.
+// Ordinary C++ compiled for -march=rv64gc_zba_zbb_zbs: counts, rotations, sets of bits. Prints checksums,
+// which the same program must print under qemu.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>
@@ -56,13 +56,16 @@ int main() {
   for (int i = 0; i < 1000; ++i) {
     const std::uint64_t v = next(state) >> (i % 64);
     zeros = zeros * 31 + static_cast<std::uint64_t>(std::countl_zero(v)) + 2 * std::countr_zero(v);
-    swapped ^= __builtin_bswap64(v) + static_cast<std::uint64_t>(__builtin_bswap32(static_cast<std::uint32_t>(v)));
-    extended += static_cast<std::uint64_t>(static_cast<std::int8_t>(v)) ^ static_cast<std::uint64_t>(static_cast<std::int16_t>(v)) ^ static_cast<std::uint16_t>(v);
+    swapped ^=
+        __builtin_bswap64(v) + static_cast<std::uint64_t>(__builtin_bswap32(static_cast<std::uint32_t>(v)));
+    extended += static_cast<std::uint64_t>(static_cast<std::int8_t>(v)) ^
+                static_cast<std::uint64_t>(static_cast<std::int16_t>(v)) ^ static_cast<std::uint16_t>(v);
     low = std::min(low, static_cast<std::int64_t>(v));
     high = std::max(high, static_cast<std::int64_t>(v));
     set[v % 256 / 64] ^= std::uint64_t{1} << (v % 64);
   }
-  std::printf("zeros %016lx swapped %016lx extended %016lx low %ld high %ld\n", zeros, swapped, extended, low, high);
+  std::printf("zeros %016lx swapped %016lx extended %016lx low %ld high %ld\n", zeros, swapped, extended, low,
+              high);
   std::printf("set %016lx %016lx %016lx %016lx\n", set[0], set[1], set[2], set[3]);
   std::printf("queens %u\n", queens(0, 0, 0, 255));
 

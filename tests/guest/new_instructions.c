@@ -1,6 +1,6 @@
-// The instructions beyond RV64GC, by .insn, against plain C on random operands: each interpreter judges itself. Then
-// riscv_hwprobe and /proc/cpuinfo, which must say the same.
-// no-qemu: Debian 12's lacks Zicond, Zfa and Zfhmin
+// The instructions beyond RV64GC, by .insn, against plain C on random operands: each interpreter judges
+// itself. Then riscv_hwprobe and /proc/cpuinfo, which must say the same. no-qemu: Debian 12's lacks Zicond,
+// Zfa and Zfhmin
 // SPDX-License-Identifier: MIT
 #include <math.h>
 #include <stdint.h>
@@ -33,20 +33,24 @@ static uint64_t draw(void) {
   }
 }
 
-#define TWO(name, opcode, funct3, funct7, right)                                                                   \
-  do {                                                                                                             \
-    uint64_t got;                                                                                                  \
-    __asm__ volatile(".insn r " #opcode ", " #funct3 ", " #funct7 ", %0, %1, %2" : "=r"(got) : "r"(a), "r"(b)); \
-    check(name, got, (uint64_t)(right), a, b);                                                                     \
+#define TWO(name, opcode, funct3, funct7, right)                                 \
+  do {                                                                           \
+    uint64_t got;                                                                \
+    __asm__ volatile(".insn r " #opcode ", " #funct3 ", " #funct7 ", %0, %1, %2" \
+                     : "=r"(got)                                                 \
+                     : "r"(a), "r"(b));                                          \
+    check(name, got, (uint64_t)(right), a, b);                                   \
   } while (0)
-#define IMMEDIATE(name, opcode, funct3, imm, right)                                                        \
-  do {                                                                                                     \
-    uint64_t got;                                                                                          \
-    __asm__ volatile(".insn i " #opcode ", " #funct3 ", %0, %1, " #imm : "=r"(got) : "r"(a));            \
-    check(name, got, (uint64_t)(right), a, 0);                                                             \
+#define IMMEDIATE(name, opcode, funct3, imm, right)                                           \
+  do {                                                                                        \
+    uint64_t got;                                                                             \
+    __asm__ volatile(".insn i " #opcode ", " #funct3 ", %0, %1, " #imm : "=r"(got) : "r"(a)); \
+    check(name, got, (uint64_t)(right), a, 0);                                                \
   } while (0)
 
-static uint64_t turned(uint64_t v, unsigned by) { return by % 64 == 0 ? v : v << by % 64 | v >> (64 - by % 64); }
+static uint64_t turned(uint64_t v, unsigned by) {
+  return by % 64 == 0 ? v : v << by % 64 | v >> (64 - by % 64);
+}
 static uint32_t turned_word(uint32_t v, unsigned by) {
   return by % 32 == 0 ? v : v << by % 32 | v >> (32 - by % 32);
 }
@@ -129,17 +133,17 @@ static uint64_t bits(double v) {
   memcpy(&word, &v, 8);
   return word;
 }
-#define FLOAT(name, text, right, ...)                            \
-  do {                                                           \
-    double got_;                                                 \
+#define FLOAT(name, text, right, ...)                             \
+  do {                                                            \
+    double got_;                                                  \
     __asm__ volatile(".insn r " text : "=f"(got_) : __VA_ARGS__); \
-    check(name, bits(got_), bits(right), bits(x), bits(y));      \
+    check(name, bits(got_), bits(right), bits(x), bits(y));       \
   } while (0)
-#define FLOAT_TO_INT(name, text, right, ...)                   \
-  do {                                                         \
-    uint64_t got;                                              \
+#define FLOAT_TO_INT(name, text, right, ...)                     \
+  do {                                                           \
+    uint64_t got;                                                \
     __asm__ volatile(".insn r " text : "=r"(got) : __VA_ARGS__); \
-    check(name, got, (uint64_t)(right), bits(x), bits(y));     \
+    check(name, got, (uint64_t)(right), bits(x), bits(y));       \
   } while (0)
 
 static void floats(double x, double y) {
@@ -152,16 +156,17 @@ static void floats(double x, double y) {
   FLOAT("fli.d 0.625", "0x53, 0, 0x79, %0, f13, f1", 0.625, "f"(x));
   FLOAT_TO_INT("fltq.d", "0x53, 5, 0x51, %0, %1, %2", isless(x, y), "f"(x), "f"(y));
   FLOAT_TO_INT("fleq.d", "0x53, 4, 0x51, %0, %1, %2", islessequal(x, y), "f"(x), "f"(y));
-  if (fabs(x) < 0x1p62) FLOAT_TO_INT("fcvtmod.w.d", "0x53, 1, 0x61, %0, %1, f8", word((uint32_t)(int64_t)x), "f"(x));
+  if (fabs(x) < 0x1p62)
+    FLOAT_TO_INT("fcvtmod.w.d", "0x53, 1, 0x61, %0, %1, f8", word((uint32_t)(int64_t)x), "f"(x));
   // Half precision and back, of numbers that it has.
   const double whole = (double)(bits(x) % 2048);
   double back;
   uint16_t memory[2] = {0, 0x5a5a};
   __asm__ volatile(
-      ".insn r 0x53, 0, 0x22, ft0, %1, f1\n"   // fcvt.h.d
-      ".insn s 0x27, 1, ft0, 0(%2)\n"          // fsh
-      ".insn i 0x07, 1, ft1, 0(%2)\n"          // flh
-      ".insn r 0x53, 0, 0x21, %0, ft1, f2\n"   // fcvt.d.h
+      ".insn r 0x53, 0, 0x22, ft0, %1, f1\n"  // fcvt.h.d
+      ".insn s 0x27, 1, ft0, 0(%2)\n"         // fsh
+      ".insn i 0x07, 1, ft1, 0(%2)\n"         // flh
+      ".insn r 0x53, 0, 0x21, %0, ft1, f2\n"  // fcvt.d.h
       : "=&f"(back)
       : "f"(whole), "r"(memory)
       : "ft0", "ft1", "memory");
@@ -179,7 +184,8 @@ static void cache_blocks(void) {
     __asm__ volatile(".insn i 0x0f, 2, x0, %0, 2" : : "r"(inside) : "memory");  // cbo.flush
     __asm__ volatile(".insn i 0x13, 6, x0, %0, 3" : : "r"(inside));             // prefetch.w
     __asm__ volatile(".word 0x0100000f");                                       // pause
-    for (int i = 0; i < 24; ++i) check("cbo.zero", blocks[i], i / 8 == 1 ? 0 : 0xeeeeeeeeeeeeeeee, (uint64_t)n, (uint64_t)i);
+    for (int i = 0; i < 24; ++i)
+      check("cbo.zero", blocks[i], i / 8 == 1 ? 0 : 0xeeeeeeeeeeeeeeee, (uint64_t)n, (uint64_t)i);
   }
 }
 
@@ -196,7 +202,8 @@ static void probes(void) {
   for (int key = 0; key < 18; ++key) pairs[key] = (struct pair){key, 77};
   printf("hwprobe: %ld\n", probe(pairs, 18, 0, NULL, 0));
   for (int key = 0; key < 18; ++key)
-    printf("  %d: key %lld value %llx\n", key, (long long)pairs[key].key, (unsigned long long)pairs[key].value);
+    printf("  %d: key %lld value %llx\n", key, (long long)pairs[key].key,
+           (unsigned long long)pairs[key].value);
   uint64_t set = 0;
   printf("no core: %ld\n", probe(pairs, 1, 8, &set, 0));
   set = 1;

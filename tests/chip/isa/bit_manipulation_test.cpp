@@ -1,5 +1,5 @@
-// Zba, Zbb, Zbs, Zicond: values by hand, and random operands against a model that works bit by bit. Then cache blocks,
-// pause and the counters that count nothing.
+// Zba, Zbb, Zbs, Zicond: values by hand, and random operands against a model that works bit by bit. Then
+// cache blocks, pause and the counters that count nothing.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Zfhmin and Zfa: values by hand; every half against its value as a number; narrowing and rounding to integral values
-// against the host's arithmetic on random operands in all rounding modes.
+// Zfhmin and Zfa: values by hand; every half against its value as a number; narrowing and rounding to
+// integral values against the host's arithmetic on random operands in all rounding modes.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -34,7 +34,8 @@ struct Outcome {
   }
 };
 
-/// A machine that runs a single instruction again and again, on f1 and f2 (or x1), with its result in f4 (or x4).
+/// A machine that runs a single instruction again and again, on f1 and f2 (or x1), with its result in f4 (or
+/// x4).
 class One {
  public:
   One(std::string_view name, unsigned rm, unsigned rs1 = 1) : e_(encoding(name)) {
@@ -97,7 +98,8 @@ TEST(Half, NarrowingRoundsAndRaises) {
   EXPECT_EQ(run("fcvt.h.s", RUP, s(0x1p-25f)), (Outcome{h(1), UF | NX}));
   EXPECT_EQ(run("fcvt.h.s", RNE, kSingleSignaling), (Outcome{h(0x7e00), NV}));
   EXPECT_EQ(run("fcvt.h.s", RNE, 0x3f80'0000), (Outcome{h(0x7e00), 0})) << "not boxed: a NaN";
-  EXPECT_EQ(run("fcvt.s.h", RNE, 0xffff'ffff'0000'3c00), (Outcome{kSingleNaN, 0})) << "boxed as a single only";
+  EXPECT_EQ(run("fcvt.s.h", RNE, 0xffff'ffff'0000'3c00), (Outcome{kSingleNaN, 0}))
+      << "boxed as a single only";
 }
 
 TEST(Half, MovesLoadsAndStores) {
@@ -118,10 +120,22 @@ TEST(Half, MovesLoadsAndStores) {
 // ---- Zfa ----
 
 TEST(AdditionalFloat, TheConstantsOfTheManual) {
-  const double values[] = {-1.0,    0 /* by format */, 0x1p-16, 0x1p-15, 0x1p-8, 0x1p-7, 0.0625, 0.125,
-                           0.25,    0.3125,            0.375,   0.4375,  0.5,    0.625,  0.75,   0.875,
-                           1.0,     1.25,              1.5,     1.75,    2.0,    2.5,    3.0,    4.0,
-                           8.0,     16.0,              128.0,   256.0,   32768,  65536,  kInf,   0 /* NaN */};
+  const double values[] = {-1.0,    0 /* by format */,
+                           0x1p-16, 0x1p-15,
+                           0x1p-8,  0x1p-7,
+                           0.0625,  0.125,
+                           0.25,    0.3125,
+                           0.375,   0.4375,
+                           0.5,     0.625,
+                           0.75,    0.875,
+                           1.0,     1.25,
+                           1.5,     1.75,
+                           2.0,     2.5,
+                           3.0,     4.0,
+                           8.0,     16.0,
+                           128.0,   256.0,
+                           32768,   65536,
+                           kInf,    0 /* NaN */};
   for (unsigned i = 0; i < 32; ++i) {
     const Outcome single = One("fli.s", 0, i)(0), wide = One("fli.d", 0, i)(0);
     if (i == 1) {
@@ -182,12 +196,14 @@ TEST(AdditionalFloat, RandomOperandsRoundAsOnTheHost) {
     int host;
   };
   Rng rng(11);
-  for (const Mode mode : {Mode{RNE, FE_TONEAREST}, {RTZ, FE_TOWARDZERO}, {RDN, FE_DOWNWARD}, {RUP, FE_UPWARD}}) {
+  for (const Mode mode :
+       {Mode{RNE, FE_TONEAREST}, {RTZ, FE_TOWARDZERO}, {RDN, FE_DOWNWARD}, {RUP, FE_UPWARD}}) {
     One wide("froundnx.d", mode.rm), single("froundnx.s", mode.rm);
     for (int i = 0; i < 3000; ++i) {
       // Exponents from far below one to just above the last fraction.
       const std::uint64_t sign = rng() & (std::uint64_t{1} << 63);
-      const double v = std::bit_cast<double>((1020 + rng.below(60)) << 52 | (rng() >> 12 & ~(rng() >> 12)) | sign);
+      const double v =
+          std::bit_cast<double>((1020 + rng.below(60)) << 52 | (rng() >> 12 & ~(rng() >> 12)) | sign);
       const float w = static_cast<float>(v);
       std::fesetround(mode.host);
       const volatile double expected = std::nearbyint(v);
@@ -219,12 +235,15 @@ TEST(AdditionalFloat, ModularConversionWrapsAndHasTheFlagsOfTheSaturatingOne) {
   One saturating("fcvt.w.d", RTZ), modular("fcvtmod.w.d", 1);
   Rng rng(3);
   for (int i = 0; i < 5000; ++i) {
-    const double v = std::ldexp(static_cast<double>(static_cast<std::int64_t>(rng())), -static_cast<int>(rng.below(64)));
+    const double v =
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(rng())), -static_cast<int>(rng.below(64)));
     const Outcome ours = modular(d(v));
     ASSERT_EQ(ours.flags, saturating(d(v)).flags) << v;
     // Exact in 128 bits: |v| < 2^63.
     const auto whole = static_cast<__int128>(v);
-    ASSERT_EQ(ours.value, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(whole)))) << v;
+    ASSERT_EQ(ours.value,
+              static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(whole))))
+        << v;
   }
 }
 

@@ -1,5 +1,6 @@
-// Speculative tasks that zero whole cache blocks (cbo.zero) which all others read: each sums a block up, zeroes it and
-// writes the sum and one into a word of its own. An attempt that is undone must give all eight words back.
+// Speculative tasks that zero whole cache blocks (cbo.zero) which all others read: each sums a block up,
+// zeroes it and writes the sum and one into a word of its own. An attempt that is undone must give all eight
+// words back.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
