@@ -21,7 +21,8 @@ inline constexpr std::uint32_t kAtSymlinkNoFollow = 0x100, kAtRemoveDirectory = 
 // mmap() and mprotect().
 inline constexpr std::uint64_t kProtRead = 1, kProtWrite = 2, kProtExecute = 4;
 inline constexpr std::uint64_t kMapShared = 1, kMapPrivate = 2, kMapSharedValidate = 3, kMapTypeMask = 15,
-                               kMapFixed = 0x10, kMapAnonymous = 0x20, kMapFixedNoReplace = 0x100000;
+                               kMapFixed = 0x10, kMapAnonymous = 0x20, kMapNoReserve = 0x4000,
+                               kMapFixedNoReplace = 0x100000;
 /// Ours: the pages are untracked memory (capsules.md P1). Bits that Linux leaves free.
 inline constexpr std::uint64_t kMapUntracked = 0x02000000;
 inline constexpr std::uint64_t kProtUntracked = 0x10000000;
@@ -35,7 +36,8 @@ inline constexpr std::uint64_t kCloneVm = 0x100, kCloneVfork = 0x4000, kCloneThr
 // Signals.
 inline constexpr int kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigFpe = 8, kSigKill = 9,
                      kSigSegv = 11, kSigPipe = 13, kSigAlrm = 14, kSigChld = 17, kSigCont = 18, kSigStop = 19,
-                     kSigTstp = 20, kSigTtin = 21, kSigTtou = 22, kSigUrg = 23, kSigWinch = 28, kSignals = 64,
+                     kSigVtAlrm = 26, kSigProf = 27, kSigTstp = 20, kSigTtin = 21, kSigTtou = 22,
+                     kSigUrg = 23, kSigWinch = 28, kSignals = 64,
                      kFirstRealtime = 32;  ///< SIGRTMIN of the kernel: C libraries keep the first few
 inline constexpr std::uint64_t kSaSigInfo = 4, kSaOnStack = 0x08000000, kSaRestart = 0x10000000,
                                kSaNoDefer = 0x40000000, kSaResetHand = 0x80000000;

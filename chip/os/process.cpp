@@ -314,6 +314,7 @@ void Process::expire_timeouts() {
     siginfo.code = 0x80;  // SI_KERNEL
     impl_->send_signal(nullptr, siginfo);
   }
+  if (!impl_->is_exited) impl_->expire_cpu_itimers();
   if (!impl_->is_exited) impl_->expire_timers();
   while (!impl_->is_exited && !impl_->timeouts.empty() && impl_->timeouts.begin()->first <= now) {
     Thread& thread = *impl_->threads[static_cast<std::size_t>(impl_->timeouts.begin()->second - kFirstTid)];

@@ -301,7 +301,17 @@ struct Process::Impl final : SignalSource {
 
   // --- sys_timers.cpp
   // ----------------------------------------------------------------------------------------
-  std::int64_t read_timer(Addr a, bool is_absolute, bool of_realtime, IntervalTimer& timer) const;
+  /// A setting of a timer whose clock is of this kind and says `now_there`.
+  std::int64_t read_timer(Addr a, bool is_absolute, bool of_realtime, std::uint64_t now_there,
+                          IntervalTimer& timer) const;
+  /// The time of a timer's clock.
+  std::uint64_t time_of(const PosixTimer& timer) const;
+  /// How long until the CPU time of a thread, or (0) of the process, may have reached `due`; nothing while it
+  /// stands still.
+  std::optional<std::uint64_t> cpu_wait(int tid, std::uint64_t due) const;
+  /// The CPU time of a thread, or (0) of the process, as the cores have it.
+  std::uint64_t cpu_clock_now(int tid) const;
+  void expire_cpu_itimers();
   /// When the next timer expires whose expiration matters; expire_timers() tells of those that have.
   std::optional<std::uint64_t> next_timer() const;
   void expire_timers();
@@ -351,6 +361,7 @@ struct Process::Impl final : SignalSource {
   std::uint64_t most_pending = 16384, most_pending_hard = 16384;
   std::optional<std::uint64_t> alarm_at;  // ITIMER_REAL
   std::uint64_t alarm_interval = 0;
+  std::array<IntervalTimer, 2> cpu_itimers;  // ITIMER_VIRTUAL, ITIMER_PROF: on the CPU time of the process
   std::map<std::int32_t, PosixTimer> posix_timers;  // by the guest's number
   std::vector<std::weak_ptr<TimerFile>> timer_files;
 

@@ -16,6 +16,18 @@ abi::Timeval timeval_of(std::uint64_t ns) {
   return {static_cast<std::int64_t>(ns / kSecond), static_cast<std::int64_t>(ns % kSecond / 1000)};
 }
 
+struct ItimerValue {
+  abi::Timeval interval, value;
+};
+constexpr std::int32_t kItimerReal = 0, kItimerVirtual = 1, kItimerProf = 2;
+constexpr std::size_t of_cpu(std::int32_t which) { return static_cast<std::size_t>(which - kItimerVirtual); }
+
+/// A running timer has at least a microsecond left, as 0 says that it does not run.
+ItimerValue itimer_value(const IntervalTimer& timer, std::uint64_t now) {
+  const std::uint64_t left = timer.next ? std::max<std::uint64_t>(timer.left(now), 1000) : 0;
+  return {timeval_of(timer.interval), timeval_of(left)};
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> Process::Impl::deadline_of(const abi::Timespec& time, bool absolute,
@@ -55,6 +67,27 @@ std::uint64_t Process::Impl::cpu_time() {
   std::uint64_t sum = 0;
   for (const auto& thread : threads) sum += cpu_time(*thread);
   return sum;
+}
+
+std::uint64_t Process::Impl::cpu_clock_now(int tid) const {
+  std::uint64_t sum = 0;
+  for (const auto& thread : threads)
+    if (tid == 0 || thread->tid == tid) sum += clock.cpu_nanoseconds(*thread);
+  return sum;
+}
+
+// CPU time passes as fast as threads run, and no faster than the clock on every core. So this is when to
+// look, which is never too late. A look that comes too early sets the next one; at least a microsecond passes
+// between two.
+std::optional<std::uint64_t> Process::Impl::cpu_wait(int tid, std::uint64_t due) const {
+  constexpr std::uint64_t kBetweenLooks = 1000;
+  std::uint64_t running = 0;
+  for (const auto& thread : threads)
+    running += (tid == 0 || thread->tid == tid) && thread->state == ThreadState::runnable ? 1 : 0;
+  running = std::min<std::uint64_t>(running, options.cores);
+  if (running == 0) return std::nullopt;
+  const std::uint64_t at = cpu_clock_now(tid);
+  return at >= due ? 0 : std::max(kBetweenLooks, (due - at) / running);
 }
 
 // Numbers below 0 hold a process or thread and which of its clocks: all of these are one here.
@@ -159,34 +192,56 @@ std::int64_t Process::Impl::sys_getrusage(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_getitimer(Call& call) {
-  if (call.i32(0) != 0) return -EINVAL;
-  const std::uint64_t left = alarm_at && *alarm_at > now() ? *alarm_at - now() : 0;
-  const abi::Timeval values[2] = {timeval_of(alarm_interval), timeval_of(left)};
-  return user.write(call.a[1], values, sizeof values) ? 0 : -EFAULT;
+  const std::int32_t which = call.i32(0);
+  if (which < kItimerReal || which > kItimerProf) return -EINVAL;
+  const ItimerValue value = which == kItimerReal ? itimer_value({alarm_at, alarm_interval}, now())
+                                                 : itimer_value(cpu_itimers[of_cpu(which)], cpu_clock_now(0));
+  return user.put(call.a[1], value) ? 0 : -EFAULT;
 }
 
+// All CPU time is the user's, so ITIMER_VIRTUAL and ITIMER_PROF differ in their signals only.
 std::int64_t Process::Impl::sys_setitimer(Call& call) {
-  if (call.i32(0) != 0) return -EINVAL;
-  struct Timer {
-    abi::Timeval interval, value;
-  };
+  const std::int32_t which = call.i32(0);
+  if (which < kItimerReal || which > kItimerProf) return -EINVAL;
+  using Timer = ItimerValue;
   std::optional<Timer> wanted = Timer{};
   if (call.a[1] != 0 && !(wanted = user.get<Timer>(call.a[1]))) return -EFAULT;
   for (const auto& time : {wanted->interval, wanted->value})
     if (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= 1000000) return -EINVAL;
   if (call.a[2] != 0) {
-    const std::uint64_t left = alarm_at && *alarm_at > now() ? *alarm_at - now() : 0;
-    if (!user.put(call.a[2], Timer{timeval_of(alarm_interval), timeval_of(left)})) return -EFAULT;
+    Call get{call.thread, call.info, call.number, {call.a[0], call.a[2], 0, 0, 0, 0}};
+    if (const std::int64_t error = sys_getitimer(get); error != 0) return error;
   }
   const auto ns_of = [](const abi::Timeval& time) {
     const auto seconds =
         std::min<std::uint64_t>(static_cast<std::uint64_t>(time.seconds), kFarAway / kSecond / 2);
     return seconds * kSecond + static_cast<std::uint64_t>(time.microseconds) * 1000;
   };
+  const std::uint64_t ns = ns_of(wanted->value);
+  if (which != kItimerReal) {
+    IntervalTimer& timer = cpu_itimers[of_cpu(which)];
+    timer = {.next = std::nullopt, .interval = ns_of(wanted->interval)};
+    if (ns != 0) timer.next = cpu_clock_now(0) + ns;
+    return 0;
+  }
   alarm_interval = ns_of(wanted->interval);
   alarm_at.reset();
-  if (const std::uint64_t ns = ns_of(wanted->value); ns != 0) alarm_at = now() + ns;
+  if (ns != 0) alarm_at = now() + ns;
   return 0;
+}
+
+void Process::Impl::expire_cpu_itimers() {
+  for (const std::int32_t which : {kItimerVirtual, kItimerProf}) {
+    IntervalTimer& timer = cpu_itimers[of_cpu(which)];
+    const std::uint64_t count = timer.next ? timer.expirations(cpu_clock_now(0)) : 0;
+    if (count == 0) continue;
+    timer.consume(count);
+    abi::Siginfo siginfo{};
+    siginfo.signo = which == kItimerProf ? abi::kSigProf : abi::kSigVtAlrm;
+    siginfo.code = 0x80;  // SI_KERNEL
+    send_signal(nullptr, siginfo);
+    if (is_exited) return;
+  }
 }
 
 }  // namespace rubato::chip

@@ -27,11 +27,12 @@ TimerSetting setting_of(const IntervalTimer& timer, std::uint64_t now) {
 
 }  // namespace
 
-std::int64_t Process::Impl::read_timer(Addr a, bool is_absolute, bool of_realtime,
+std::int64_t Process::Impl::read_timer(Addr a, bool is_absolute, bool of_realtime, std::uint64_t now_there,
                                        IntervalTimer& timer) const {
   const auto wanted = user.get<TimerSetting>(a);
   if (!wanted) return -EFAULT;
-  const auto due = deadline_of(wanted->value, is_absolute, of_realtime);
+  auto due = deadline_of(wanted->value, true, is_absolute && of_realtime);
+  if (due && !is_absolute) due = std::min(kFarAway, now_there + *due);
   const auto after = deadline_of(wanted->interval, true, false);
   if (!due || !after) return -EINVAL;
   timer = {};
@@ -60,7 +61,8 @@ std::int64_t Process::Impl::sys_timerfd_settime(Call& call) {
   if (file == nullptr || (call.u32(1) & ~3u) != 0) return -EINVAL;
   IntervalTimer timer;
   const bool is_absolute = (call.u32(1) & kAbsolute) != 0;
-  if (const std::int64_t error = read_timer(call.a[2], is_absolute, file->is_realtime(), timer); error != 0)
+  if (const std::int64_t error = read_timer(call.a[2], is_absolute, file->is_realtime(), now(), timer);
+      error != 0)
     return error;
   if (call.a[3] != 0 && !user.put(call.a[3], setting_of(file->timer(), now()))) return -EFAULT;
   file->set(timer);
@@ -84,8 +86,9 @@ std::int64_t Process::Impl::sys_timer_create(Call& call) {
   constexpr std::int32_t kSignal = 0, kNone = 1, kThreadId = 4;
   constexpr std::size_t kMostTimers = 1024;
   if (!clock_value(call.i32(0), call.thread)) return -EINVAL;
-  if (cpu_clock(call.i32(0), call.thread)) return -EOPNOTSUPP;
   PosixTimer timer;
+  if (const auto cpu = cpu_clock(call.i32(0), call.thread))
+    timer.cpu_of = cpu->thread != nullptr ? cpu->thread->tid : 0;
   timer.is_realtime = is_realtime(call.i32(0));
   timer.signal = abi::kSigAlrm;
   std::int32_t id = 0;
@@ -115,9 +118,11 @@ std::int64_t Process::Impl::sys_timer_settime(Call& call) {
   PosixTimer& timer = found->second;
   IntervalTimer wanted;
   const bool is_absolute = (call.u32(1) & kAbsolute) != 0;
-  if (const std::int64_t error = read_timer(call.a[2], is_absolute, timer.is_realtime, wanted); error != 0)
+  if (const std::int64_t error =
+          read_timer(call.a[2], is_absolute, timer.is_realtime, time_of(timer), wanted);
+      error != 0)
     return error;
-  if (call.a[3] != 0 && !user.put(call.a[3], setting_of(timer.timer, now()))) return -EFAULT;
+  if (call.a[3] != 0 && !user.put(call.a[3], setting_of(timer.timer, time_of(timer)))) return -EFAULT;
   timer.timer = wanted;
   timer.overrun = 0;
   return 0;
@@ -126,7 +131,7 @@ std::int64_t Process::Impl::sys_timer_settime(Call& call) {
 std::int64_t Process::Impl::sys_timer_gettime(Call& call) {
   const auto found = posix_timers.find(call.i32(0));
   if (found == posix_timers.end()) return -EINVAL;
-  return user.put(call.a[1], setting_of(found->second.timer, now())) ? 0 : -EFAULT;
+  return user.put(call.a[1], setting_of(found->second.timer, time_of(found->second))) ? 0 : -EFAULT;
 }
 
 std::int64_t Process::Impl::sys_timer_getoverrun(Call& call) {
@@ -138,13 +143,28 @@ std::int64_t Process::Impl::sys_timer_delete(Call& call) {
   return posix_timers.erase(call.i32(0)) != 0 ? 0 : -EINVAL;
 }
 
+std::uint64_t Process::Impl::time_of(const PosixTimer& timer) const {
+  return timer.cpu_of ? cpu_clock_now(*timer.cpu_of) : now();
+}
+
 std::optional<std::uint64_t> Process::Impl::next_timer() const {
   std::optional<std::uint64_t> next;
   const auto consider = [&](std::optional<std::uint64_t> time) {
     if (time && (!next || *time < *next)) next = time;
   };
-  for (const auto& [id, timer] : posix_timers)
-    if (timer.signal != 0 && !timer.is_queued) consider(timer.timer.next);
+  const auto consider_cpu = [&](int tid, const IntervalTimer& timer) {
+    if (!timer.next) return;
+    if (const auto wait = cpu_wait(tid, *timer.next)) consider(now() + *wait);
+  };
+  for (const IntervalTimer& timer : cpu_itimers) consider_cpu(0, timer);
+  for (const auto& [id, timer] : posix_timers) {
+    if (timer.signal == 0 || timer.is_queued) continue;
+    if (timer.cpu_of) {
+      consider_cpu(*timer.cpu_of, timer.timer);
+    } else {
+      consider(timer.timer.next);
+    }
+  }
   if (file_waits.empty()) return next;  // nothing looks at the others
   for (const auto& weak : timer_files)
     if (const auto file = weak.lock()) consider(file->next_to_announce());
@@ -155,7 +175,7 @@ void Process::Impl::tell_overrun(std::int32_t id, abi::Siginfo& siginfo) {
   const auto found = posix_timers.find(id);
   if (found == posix_timers.end()) return;  // deleted meanwhile
   PosixTimer& timer = found->second;
-  const std::uint64_t count = timer.timer.expirations(now());
+  const std::uint64_t count = timer.timer.expirations(time_of(timer));
   if (count != 0) timer.timer.consume(count);
   timer.overrun = std::min<std::uint64_t>(count, std::numeric_limits<std::int32_t>::max());
   timer.is_queued = false;
@@ -164,7 +184,7 @@ void Process::Impl::tell_overrun(std::int32_t id, abi::Siginfo& siginfo) {
 
 void Process::Impl::expire_timers() {
   for (auto& [id, timer] : posix_timers) {
-    const bool is_due = timer.signal != 0 && !timer.is_queued && timer.timer.expirations(now()) != 0;
+    const bool is_due = timer.signal != 0 && !timer.is_queued && timer.timer.expirations(time_of(timer)) != 0;
     if (!is_due) continue;
     timer.timer.consume(1);
     Thread* const target = timer.tid != 0 ? find_thread(timer.tid) : nullptr;

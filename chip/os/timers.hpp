@@ -37,6 +37,7 @@ struct IntervalTimer {
 struct PosixTimer {
   IntervalTimer timer;
   bool is_realtime = false;
+  std::optional<int> cpu_of;  ///< its clock is the CPU time of this thread, or (0) of the process
   std::int32_t signal = 0;
   int tid = 0;
   std::uint64_t value = 0;    ///< that the handler gets
