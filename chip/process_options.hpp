@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chip/mix_files.hpp"
+#include "chip/os/memory_limit.hpp"
 #include "chip/os/process.hpp"
 #include "chip/program/program_place.hpp"
 #include "chip/session/session.hpp"
@@ -22,6 +23,7 @@ inline ProcessOptions process_options(const SessionOptions& options) {
   process.seed = options.config.chip.seed;
   process.stack_bytes = options.config.run.stack_bytes;
   process.memory_bytes = options.config.run.memory_bytes;
+  process.host_bytes = host_memory_for_guests().value_or(process.host_bytes);
   process.disk = options.config.disk;
   process.frequency_mhz = options.config.chip.frequency_mhz;
   process.cores = options.config.chip.cores;

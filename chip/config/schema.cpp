@@ -405,11 +405,12 @@ void add_run(std::vector<Key>& k) {
   k.push_back(plain("run.fast_forward", MEMBER(run.fast_forward),
                     "Instructions outside the region of interest run without time; false: all run in detail.",
                     kOurs));
-  k.push_back(
-      plain("run.roi", MEMBER(run.roi),
-            "Symbol whose execution is the region of interest; @markers: the regions that the program "
-            "marks (rubato/markers.h); empty: rubato::run(), or main without it.",
-            kOurs));
+  k.push_back(plain(
+      "run.roi", MEMBER(run.roi),
+      "Symbol whose execution is the region of interest; @markers: the regions that the program "
+      "marks (rubato/markers.h); @none: nothing, all but tasks runs without time; empty: rubato::run(), "
+      "or main without it.",
+      kOurs));
   k.push_back(number("run.quantum", MEMBER(run.quantum), "instructions", 1, 1e9,
                      "Instructions a thread runs at a time in fast-forward.", kOurs));
   k.push_back(number("run.time_slice", MEMBER(run.time_slice), "cycles", 100, 1e12,
@@ -425,7 +426,10 @@ void add_run(std::vector<Key>& k) {
   k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
                      "Stack of the main thread.", kOurs));
   k.push_back(number("run.memory_bytes", MEMBER(run.memory_bytes), "bytes", 16 * kMiB, 256 * kGiB,
-                     "Memory of the program; what it asks for beyond is refused (ENOMEM).", kOurs));
+                     "Memory of the program; what it asks for beyond is refused (ENOMEM). So is what would "
+                     "take the simulator "
+                     "beyond the host's memory (or its control group's), less an eighth, at least 512 MiB.",
+                     kOurs));
   k.push_back(
       number("run.address_bits", MEMBER(run.address_bits), "bits", 32, 38,
              "The program's address space has 2^this bytes, which the simulator reserves. A host that cannot "

@@ -40,9 +40,11 @@ struct ProcessOptions {
   std::uint64_t seed = 1;  ///< of getrandom and AT_RANDOM
   std::uint64_t stack_bytes = 8u << 20;
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< that may be written at once; beyond: ENOMEM
-  DiskSection disk{};                                    ///< of its files that are opened with O_DIRECT
-  std::uint64_t frequency_mhz = 2000;                    ///< turns the disk's time into cycles
-  std::uint32_t cores = 1;  ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
+  /// The host's memory that this process may fill; what would take it beyond: ENOMEM.
+  std::uint64_t host_bytes = ~std::uint64_t{0};
+  DiskSection disk{};                  ///< of its files that are opened with O_DIRECT
+  std::uint64_t frequency_mhz = 2000;  ///< turns the disk's time into cycles
+  std::uint32_t cores = 1;             ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
 
   /// Host descriptors behind the guest's 0, 1 and 2; not closed. -1: nothing is there.
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "chip/os/memory_limit.hpp"
 #include "chip/os/process_impl.hpp"
 
 namespace rubato::chip {
@@ -37,7 +38,11 @@ bool is_user_range(const Layout& layout, Addr a, std::uint64_t bytes) {
 // address space that is only reserved (PROT_NONE, as for a thread's heap) is free.
 bool Process::Impl::has_room(std::uint64_t more) const {
   const std::uint64_t used = memory.writable_bytes();
-  return used <= options.memory_bytes && more <= options.memory_bytes - used;
+  if (used > options.memory_bytes || more > options.memory_bytes - used) return false;
+  // The host's memory is what is written of it, so only where all of that might be too much is it looked at.
+  if (used <= options.host_bytes && more <= options.host_bytes - used) return true;
+  const std::uint64_t resident = resident_bytes();
+  return resident <= options.host_bytes && more <= options.host_bytes - resident;
 }
 
 bool Process::Impl::has_room_for(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
@@ -112,7 +117,10 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   }
   std::uint8_t rights = rights_of(call.a[2]);
   if ((flags & abi::kMapUntracked) != 0) rights |= Page::kUntracked;
-  if (!has_room_for(a, bytes, rights)) return -ENOMEM;
+  // Memory without reserve is an address range of which little will be written.
+  const bool is_sparse =
+      (flags & abi::kMapNoReserve) != 0 && memory.writable_bytes() + bytes <= options.memory_bytes;
+  if (!is_sparse && !has_room_for(a, bytes, rights)) return -ENOMEM;
   if (view.file || view.is_shared) {
     if (const int error = memory.map_file(a, bytes, rights, view); error != 0) return -error;
   } else {
