@@ -138,8 +138,7 @@ RunOutcome Chip::Impl::run() {
   clock.every(RunClock::Look::progress, kProgressCycles);
   if (debug && !debug->begin()) end(ended_by_debugger());
   for (const auto& program : programs)
-    if (!config.run.fast_forward || (!program->roi && !program->has_tasks && !program->detail_at_markers))
-      arrive(*program);
+    if (!config.run.fast_forward || !program->has_region()) arrive(*program);
   while (!outcome) {
     if (detailed) {
       simulate();

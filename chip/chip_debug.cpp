@@ -4,31 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "chip/os/fault_report.hpp"
+
 namespace rubato::chip {
 namespace {
 
 // Signal numbers of Linux.
-constexpr int kSigInt = 2, kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigSegv = 11;
-
-int signal_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::breakpoint:
-      return kSigTrap;
-    case FaultKind::illegal_instruction:
-      return kSigIll;
-    case FaultKind::misaligned_atomic:
-    case FaultKind::misaligned_fetch:
-      return kSigBus;
-    case FaultKind::task_error:
-      return kSigAbrt;
-    case FaultKind::none:
-    case FaultKind::load_access:
-    case FaultKind::store_access:
-    case FaultKind::fetch_access:
-      return kSigSegv;
-  }
-  return kSigSegv;
-}
+constexpr int kSigInt = 2, kSigTrap = 5, kSigSegv = 11;
 
 constexpr std::uint32_t kEbreak = 0x00100073;
 constexpr std::uint16_t kCompressedEbreak = 0x9002;

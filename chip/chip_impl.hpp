@@ -87,7 +87,10 @@ struct Chip::Impl final : EventHandler {
   /// @param task of the thread, if it runs one
   void report_fault(Program& program, const Thread& thread, const Fault& fault,
                     const TaskDescriptor* task = nullptr) {
-    finish(program, {ExitCode::guest_fault, 0, describe(fault, thread, program.process, task), {}});
+    finish(program, {ExitCode::guest_fault,
+                     128 + signal_of(fault.kind),
+                     describe(fault, thread, program.process, task),
+                     {}});
   }
   /// Nothing will ever happen again: to those in detail, or in fast-forward to this program.
   void no_progress();

@@ -173,7 +173,7 @@ int run(const std::vector<std::string>& words) {
       write_checkpoint(command.session);
       return 0;
     }
-    if (command.is_run) return static_cast<int>(run_session(command.session, make_simulation));
+    if (command.is_run) return run_session(command.session, make_simulation);
     const std::string why = print_all(command.text);
     if (!why.empty()) throw UsageError("the output cannot be written: {}", why);
     return 0;

@@ -92,6 +92,26 @@ std::string describe_position(const Thread& thread, const Process& process) {
   return text;
 }
 
+int signal_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::breakpoint:
+      return abi::kSigTrap;
+    case FaultKind::illegal_instruction:
+      return abi::kSigIll;
+    case FaultKind::misaligned_atomic:
+    case FaultKind::misaligned_fetch:
+      return abi::kSigBus;
+    case FaultKind::task_error:
+      return abi::kSigAbrt;
+    case FaultKind::none:
+    case FaultKind::load_access:
+    case FaultKind::store_access:
+    case FaultKind::fetch_access:
+      return abi::kSigSegv;
+  }
+  return abi::kSigSegv;
+}
+
 std::string describe_death(int signal) {
   if (signal == abi::kSigAbrt)
     return "the program was ended by SIGABRT: it called abort(), an assertion failed, or an exception was "

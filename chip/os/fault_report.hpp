@@ -19,6 +19,9 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
 /// "the program was killed by SIGABRT" with the caller's hint for abort() and friends.
 std::string describe_death(int signal);
 
+/// The signal that Linux sends for a fault; SIGABRT for what Linux does not have.
+int signal_of(FaultKind kind);
+
 /// The position of a thread, "0x10450 (main+0x12)", and its callers, as far as return addresses on its stack
 /// tell.
 std::string describe_position(const Thread& thread, const Process& process);

@@ -24,6 +24,7 @@ Program::Program(std::uint32_t its_number, ProgramPlace where, const Config& con
       warm_up(memory_system, first_core(), place.cores),
       has_tasks(process.symbols().find(kTaskRegionSymbol).has_value()),
       detail_at_markers(place.roi == kAtMarkers),
+      is_fast_forwarded(place.roi == kNowhere),
       roi(find_roi(config)) {
   if (!config.task.capsules) memory.track_all();
   if (config.run.warm) fast_forward.observe(&warm_up);
@@ -47,7 +48,7 @@ std::optional<Addr> Program::find_roi(const Config& config) const {
     throw UsageError(
         "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
         "give one of them");
-  if (detail_at_markers) return std::nullopt;
+  if (detail_at_markers || is_fast_forwarded) return std::nullopt;
   const std::optional<Addr> found = process.symbols().find(place.roi);
   if (!found)
     throw UsageError(
@@ -57,6 +58,7 @@ std::optional<Addr> Program::find_roi(const Config& config) const {
 }
 
 std::string Program::fault_of_region() const {
+  if (is_fast_forwarded) return {};
   if (!place.roi.empty() && !was_in_detail)
     return detail_at_markers
                ? "nothing was measured: the program marks no region (run.roi is @markers)"

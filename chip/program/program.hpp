@@ -17,6 +17,7 @@
 #include "chip/alloc/heap_calls.hpp"
 #include "chip/capsule/vector.hpp"
 #include "chip/config/config.hpp"
+#include "chip/config/region_names.hpp"
 #include "chip/conflict/conflict_scheme.hpp"
 #include "chip/conflict/system_call_checks.hpp"
 #include "chip/isa/block_cache.hpp"
@@ -39,8 +40,6 @@ inline constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
 /// The function that serial_region() of a program with tasks calls: the code that its tasks are compared
 /// with.
 inline constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
-/// The value of run.roi with which detail is where the program marks regions.
-inline constexpr std::string_view kAtMarkers = "@markers";
 
 struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   /// The chip, as its programs tell it; see ThreadObserver and FastForward::HostCalls.
@@ -85,6 +84,8 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   LineAddr outer(LineAddr own) const { return line_of_program(number, own); }
 
   bool is_in_detail() const { return phase == Phase::inside; }
+  /// Detail begins somewhere behind the start of the program, or nowhere.
+  bool has_region() const { return roi || has_tasks || detail_at_markers || is_fast_forwarded; }
   /// Fault of the region of interest of a program that has ended: one sentence without a full stop, or empty.
   std::string fault_of_region() const;
   /// The last path component of its file.
@@ -144,6 +145,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
 
   const bool has_tasks;                ///< the program uses the task model
   const bool detail_at_markers;        ///< its region is what it marks
+  const bool is_fast_forwarded;        ///< it has no region
   const std::optional<Addr> roi;       ///< the function that is its region
   std::set<std::string> open_regions;  ///< that it has marked
   Phase phase = Phase::ahead;

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "chip/coherence/token/rule_tables.hpp"
+#include "chip/config/region_names.hpp"
 #include "chip/config/schema.hpp"
 
 namespace rubato::chip {
@@ -20,8 +21,9 @@ struct Typed {
   std::string programs;
   std::string cores, seed, max_cycles, trace_from, trace_cycles, interval, gdb;
   std::vector<std::string> set, series, environment;
-  bool trace = false, instructions = false, commit_order = false, no_ff = false, warm = false,
-       check_replay = false, check_ties = false, json = false, quiet = false;
+  bool trace = false, instructions = false, commit_order = false, no_ff = false, fast_forward = false,
+       guest_status = false, warm = false, check_replay = false, check_ties = false, json = false,
+       quiet = false;
   bool show_config = false, help_config = false, help_coherence = false, help = false, version = false;
 };
 
@@ -69,6 +71,9 @@ void declare(CLI::App& app, Typed& t) {
       ->type_name("SYMBOL");
   app.add_flag("--no-ff", t.no_ff, "Simulate everything in detail");
   app.add_flag(
+      "--fast-forward", t.fast_forward,
+      "Short for --set run.roi=@none: execute without time, as fast as can be, and count the instructions");
+  app.add_flag(
       "--check-replay", t.check_replay,
       "Check the run: replay tasks serially in the order of their commits (exit code 70 if they differ)");
   app.add_flag(
@@ -95,6 +100,8 @@ void declare(CLI::App& app, Typed& t) {
   app.add_option("--progress", t.progress,
                  "auto: a line on a terminal and progress.json; json: progress.json; none")
       ->type_name("auto|none|json");
+  app.add_flag("--guest-status", t.guest_status,
+               "End with PROGRAM's exit status, or 128 and its signal, instead of 1 or 3");
   app.add_flag("--json", t.json, "Print the summary as JSON and nothing else on stdout");
   app.add_flag("--quiet", t.quiet, "No summary on stderr");
   app.add_flag("--show-config", t.show_config, "Print the resolved configuration and end");
@@ -165,6 +172,7 @@ Config make_config(const Typed& t) {
   shorthand("--seed", "chip.seed", t.seed);
   shorthand("--max-cycles", "run.max_cycles", t.max_cycles);
   shorthand("--roi", "run.roi", t.roi);
+  if (t.fast_forward) config.run.roi = kNowhere;
   if (t.no_ff) config.run.fast_forward = false;
   if (t.check_replay) config.run.check_replay = true;
   if (t.check_ties) config.run.check_ties = true;
@@ -186,6 +194,8 @@ void check_combinations(const Typed& t) {
     throw UsageError("--commit-order needs --out DIR: the order is a file of the run directory");
   if (!(t.trace_from.empty() && t.trace_cycles.empty()) && !t.trace && !t.instructions)
     throw UsageError("--trace-from and --trace-cycles need --trace or --instructions");
+  if (t.fast_forward && (t.no_ff || !t.roi.empty()))
+    throw UsageError("--fast-forward executes everything without time; leave out --no-ff and --roi");
   if (!t.checkpoint.empty() && !(t.restore.empty() && t.out.empty() && t.gdb.empty()))
     throw UsageError("--checkpoint writes its file and ends; leave out --restore, --out and --gdb");
   if (!t.programs.empty()) {
@@ -272,6 +282,7 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   s.series = t.series;
   s.json = t.json;
   s.quiet = t.quiet;
+  s.guest_status = t.guest_status;
   s.progress_file = t.progress != "none";
   if (t.progress != "auto") s.live_line = false;
   return s;

@@ -253,7 +253,7 @@ class Session {
   /// Writes the results; nothing is published before it is whole, and the mark goes last.
   void publish();
   /// Says how the run ended, to a person and to a program.
-  ExitCode report();
+  int report();
 
  private:
   /// The observers of the run, from its beginning on.
@@ -366,7 +366,7 @@ void Session::publish() {
   if (outcome_.code != ExitCode::interrupted) directory_->finish();
 }
 
-ExitCode Session::report() {
+int Session::report() {
   const SummaryInput in = summary();
   std::fputs(closing_text(in, notes_, !options_.quiet && !options_.json).c_str(), stderr);
   if (running_->output.lost() != 0) {
@@ -377,12 +377,14 @@ ExitCode Session::report() {
     const std::string why = print_all(summary_json(in));
     if (!why.empty()) throw UsageError("cannot write the summary: {}", why);
   }
-  return exit_code(outcome_, check_);
+  const bool is_guests = outcome_.guest_status != 0 && outcome_.code != ExitCode::interrupted;
+  if (options_.guest_status && is_guests) return outcome_.guest_status & 0xff;
+  return static_cast<int>(exit_code(outcome_, check_));
 }
 
 }  // namespace
 
-ExitCode run_session(const SessionOptions& options, const SimulationFactory& make_simulation) {
+int run_session(const SessionOptions& options, const SimulationFactory& make_simulation) {
   const InterruptGuard interrupts;
   Session session(options, make_simulation);
   session.open_directory();

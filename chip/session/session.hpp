@@ -41,6 +41,7 @@ struct SessionOptions {
   Latency interval = 0;
   std::vector<std::string> series;
   bool json = false;                ///< the summary, and nothing else, on stdout
+  bool guest_status = false;        ///< the exit status is the program's own
   bool quiet = false;               ///< no summary on stderr
   bool progress_file = true;        ///< progress.json, if there is a run directory
   std::optional<bool> live_line{};  ///< nothing: if stderr is a terminal
@@ -48,9 +49,10 @@ struct SessionOptions {
 
 using SimulationFactory = std::function<std::unique_ptr<Simulation>(const SessionOptions&)>;
 
-/// Runs and writes everything. SIGINT and SIGTERM end the run early with exit code 130.
+/// Runs and writes everything. @returns the exit status of the command, an ExitCode unless
+/// options.guest_status says otherwise. SIGINT and SIGTERM end the run early with exit code 130.
 /// @throws UsageError for wrong input; a run directory that exists by then stays marked `incomplete`.
-ExitCode run_session(const SessionOptions& options, const SimulationFactory& make_simulation);
+int run_session(const SessionOptions& options, const SimulationFactory& make_simulation);
 
 /// run.toml: everything needed to repeat the run.
 std::string run_toml(const SessionOptions& options, const std::string& program_sha256);

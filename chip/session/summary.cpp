@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "chip/config/region_names.hpp"
 #include "chip/vocabulary/message.hpp"
 
 namespace rubato::chip {
@@ -64,6 +65,11 @@ double simulated_seconds(const SummaryInput& in, std::uint64_t cycles) {
   return static_cast<double>(cycles) / (static_cast<double>(in.config.chip.frequency_mhz) * 1e6);
 }
 
+/// Nothing was to be measured: the instructions of the whole run are the result.
+bool is_fast_forwarded(const SummaryInput& in, std::uint64_t cycles) {
+  return in.config.run.roi == kNowhere && cycles == 0;
+}
+
 /// Million guest instructions a host second: of detailed simulation if there was any.
 double mips(const SummaryInput& in, std::uint64_t instructions) {
   if (instructions != 0 && in.host.detailed_seconds > 0) {
@@ -119,7 +125,7 @@ std::string summary_json(const SummaryInput& in) {
   out["seed"] = in.config.chip.seed;
   out["cycles"] = cycles;
   out["seconds"] = simulated_seconds(in, cycles);
-  out["instructions"] = instructions;
+  out["instructions"] = is_fast_forwarded(in, cycles) ? in.total_instructions : instructions;
   for (const auto name : kTaskCounts) out["tasks"][std::string(name)] = run.of(fmt::format("tasks.{}", name));
   for (const auto name : kWaitCounts)
     out["suspended_attempts"][std::string(name)] = run.of(fmt::format("tasks.suspended_attempts.{}", name));
@@ -171,8 +177,11 @@ std::string summary_text(const SummaryInput& in) {
   const std::uint64_t cycles = roi.of("chip.cycles"), instructions = roi.of("chip.instructions");
   const auto& cores = in.config.chip.cores;
   std::string out =
-      fmt::format("{} on {} core{}: {} cycles ({:.6g} ms simulated), {} instructions\n", in.program, cores,
-                  cores == 1 ? "" : "s", cycles, simulated_seconds(in, cycles) * 1e3, instructions);
+      is_fast_forwarded(in, cycles)
+          ? fmt::format("{} in fast-forward: {} instructions, no cycles\n", in.program, in.total_instructions)
+          : fmt::format("{} on {} core{}: {} cycles ({:.6g} ms simulated), {} instructions\n", in.program,
+                        cores, cores == 1 ? "" : "s", cycles, simulated_seconds(in, cycles) * 1e3,
+                        instructions);
   for (std::size_t i = 0; i < in.programs.size(); ++i) {
     const auto& [program, check] = in.programs[i];
     const auto code = static_cast<int>(exit_code(program.outcome, check));

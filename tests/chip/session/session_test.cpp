@@ -166,8 +166,8 @@ class Sessions : public ::testing::Test {
     ExitCode code = ExitCode::usage;
     std::string error;
     try {
-      code = run_session(options_,
-                         [&](const SessionOptions&) { return std::make_unique<FakeSimulation>(script_); });
+      code = static_cast<ExitCode>(run_session(
+          options_, [&](const SessionOptions&) { return std::make_unique<FakeSimulation>(script_); }));
     } catch (const UsageError& e) {
       error = e.what();
     }
