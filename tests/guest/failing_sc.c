@@ -1,5 +1,5 @@
-// A store-conditional without a reservation fails, whatever the rights of its page: none, reading alone, no page at all.
-// With one it needs the right to write.
+// A store-conditional without a reservation fails, whatever the rights of its page: none, reading alone, no
+// page at all. With one it needs the right to write.
 // SPDX-License-Identifier: MIT
 #include <setjmp.h>
 #include <signal.h>
@@ -25,7 +25,10 @@ int main(void) {
   const int number = sigsetjmp(back, 1);
   if (number == 0) {
     long failed = 7, old;
-    __asm__ volatile("lr.w %1, (%2)\n\tsc.w %0, x0, (%2)" : "=&r"(failed), "=&r"(old) : "r"(readable) : "memory");
+    __asm__ volatile("lr.w %1, (%2)\n\tsc.w %0, x0, (%2)"
+                     : "=&r"(failed), "=&r"(old)
+                     : "r"(readable)
+                     : "memory");
     printf("with a reservation: %ld\n", failed);
   } else {
     printf("with a reservation: signal %d\n", number);

@@ -1,6 +1,6 @@
-// Timers on CPU time: setitimer's two, and timer_create on the clocks of the process and of a thread. They run while
-// threads run, faster with two busy ones, and stand still in a sleep.
-// no-qemu: how much CPU time threads get there depends on the machine
+// Timers on CPU time: setitimer's two, and timer_create on the clocks of the process and of a thread. They
+// run while threads run, faster with two busy ones, and stand still in a sleep. no-qemu: how much CPU time
+// threads get there depends on the machine
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,12 +44,14 @@ static void itimer(const char* name, int which, int number) {
   if (setitimer(which, &every, NULL) != 0) printf("%s: %s\n", name, strerror(errno));
   busy(1e-3);
   getitimer(which, &left);
-  const int in_time = left.it_interval.tv_usec == 100 && left.it_value.tv_sec == 0 && left.it_value.tv_usec <= 100;
+  const int in_time =
+      left.it_interval.tv_usec == 100 && left.it_value.tv_sec == 0 && left.it_value.tv_usec <= 100;
   const int of_busy = came;
   usleep(2000);
   const int of_sleep = came - of_busy;
-  printf("%s: %s while busy, %s in a sleep, left %s\n", name, is_about(of_busy, 10) ? "ten" : "another number",
-         of_sleep <= 1 ? "none" : "some", in_time ? "in time" : "wrong");
+  printf("%s: %s while busy, %s in a sleep, left %s\n", name,
+         is_about(of_busy, 10) ? "ten" : "another number", of_sleep <= 1 ? "none" : "some",
+         in_time ? "in time" : "wrong");
   setitimer(which, &off, &left);
   getitimer(which, &left);
   printf("%s: off: %ld %ld\n", name, left.it_value.tv_usec, left.it_interval.tv_usec);
