@@ -85,7 +85,7 @@ void Chip::Impl::add_checkers() {
 }
 
 void Chip::Impl::make_cores() {
-  if (config.run.contention) contention.emplace(*hierarchy, timeline, config.chip.cores);
+  if (programs.watches_contention(config)) contention.emplace(*hierarchy, timeline, config.chip.cores);
   MemorySystem& memory_system = contention ? static_cast<MemorySystem&>(*contention) : *hierarchy;
   ExecutionObserver* const execution =
       contention ? static_cast<ExecutionObserver*>(&*contention) : checkers.replay.get();
@@ -94,20 +94,23 @@ void Chip::Impl::make_cores() {
     const CoreId id{i};
     Program& program = programs.of(id);
     LockTickets* const tickets = program.process.lock_marks().empty() ? nullptr : &program.lock_tickets;
-    cores.push_back(std::make_unique<Core>(id, config,
-                                           Pipeline::Ports{.memory = program.memory,
-                                                           .blocks = program.blocks,
-                                                           .memory_system = memory_system,
-                                                           .l1i = hierarchy->l1i(id),
-                                                           .l1d = hierarchy->l1d(id),
-                                                           .timeline = &timeline,
-                                                           .recorder = conflicts.get(),
-                                                           .reservations = &conflicts->reservations(),
-                                                           .log_base = line_of(kLogBase + i * kLogBytes),
-                                                           .log_lines = kLogBytes / kLineBytes,
-                                                           .observer = execution,
-                                                           .lock_tickets = tickets},
-                                           timeline, account, core_side));
+    cores.push_back(
+        std::make_unique<Core>(id, config,
+                               Pipeline::Ports{.memory = program.memory,
+                                               .blocks = program.blocks,
+                                               .memory_system = memory_system,
+                                               .l1i = hierarchy->l1i(id),
+                                               .l1d = hierarchy->l1d(id),
+                                               .timeline = &timeline,
+                                               .recorder = conflicts.get(),
+                                               .reservations = &conflicts->reservations(),
+                                               .log_base = line_of(kLogBase + i * kLogBytes),
+                                               .log_lines = kLogBytes / kLineBytes,
+                                               .observer = execution,
+                                               .watch = contention ? &contention->watch() : nullptr,
+                                               .lock_tickets = tickets},
+                               timeline, account, core_side));
+    if (contention) contention->attach(id, cores.back()->pipeline().counters());
   }
   for (const auto& program : programs) {
     const std::span own = threads.of(*program);

@@ -142,11 +142,11 @@ struct RunSection {
   std::uint64_t stack_bytes = 8u << 20;  ///< of the main thread
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< of the program, what may be written
   std::uint32_t address_bits = 38;                       ///< of the program's address space: 256 GiB
-  bool contention = false;                               ///< watch the lines that cores take from one another
-  bool check_replay = false;    ///< replay tasks serially as they commit, and compare (C19)
-  bool check_ties = false;      ///< look for tasks that touch one word and are not ordered
-  bool check_capsules = false;  ///< look for what capsules must not do (P104)
-  std::string alloc = "guest";  ///< guest | ideal
+  std::string contention = "auto";  ///< watch the lines that cores take from one another: auto | true | false
+  bool check_replay = false;        ///< replay tasks serially as they commit, and compare (C19)
+  bool check_ties = false;          ///< look for tasks that touch one word and are not ordered
+  bool check_capsules = false;      ///< look for what capsules must not do (P104)
+  std::string alloc = "guest";      ///< guest | ideal
 };
 
 struct Config {

@@ -419,10 +419,11 @@ void add_run(std::vector<Key>& k) {
                      "Cycles between two samples of where every core is, which change no result; 0: none.",
                      kOurs));
   k.push_back(
-      plain("run.contention", MEMBER(run.contention),
-            "Watch the lines that cores take from one another, and the loops in which they wait: a table "
-            "of contended lines for reports. It changes no result (core.model=inorder).",
-            kOurs));
+      choice("run.contention", MEMBER(run.contention), {"auto", "true", "false"},
+             "Watch the lines that cores take from one another, and the loops in which they wait: a table "
+             "of contended lines for reports. It changes no result. auto: one program of threads on several "
+             "cores in order, without run.check_replay.",
+             kOurs));
   k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
                      "Stack of the main thread.", kOurs));
   k.push_back(number("run.memory_bytes", MEMBER(run.memory_bytes), "bytes", 16 * kMiB, 256 * kGiB,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "chip/core/access_value.hpp"
 #include "chip/isa/semantics_macros.hpp"
 
 namespace rubato::chip {
@@ -19,7 +20,14 @@ std::unique_ptr<CoreModel> make_inorder_core(const Config&, PipelineParts& parts
 PipelineStop InOrderCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
   if (parts_.resume.stop != PipelineStop::resume) [[unlikely]]
     return run_at_stop(now, next_other, pause_at);
-  return is_observed() ? execute<true>(now, next_other, pause_at) : execute<false>(now, next_other, pause_at);
+  if (shown() != Shown::nothing) [[unlikely]]
+    return execute_shown(now, next_other, pause_at);
+  return execute<Shown::nothing>(now, next_other, pause_at);
+}
+
+PipelineStop InOrderCore::execute_shown(Cycle now, Cycle next_other, Cycle pause_at) {
+  return shown() == Shown::all ? execute<Shown::all>(now, next_other, pause_at)
+                               : execute<Shown::watched_lines>(now, next_other, pause_at);
 }
 
 // Apart, so that run() needs no frame of its own.
@@ -32,7 +40,8 @@ PipelineStop InOrderCore::run_at_stop(Cycle now, Cycle next_other, Cycle pause_a
                                       ? std::exchange(resume.stop, PipelineStop::resume)
                                       : PipelineStop::resume;
   }
-  return is_observed() ? execute<true>(now, next_other, pause_at) : execute<false>(now, next_other, pause_at);
+  return shown() != Shown::nothing ? execute_shown(now, next_other, pause_at)
+                                   : execute<Shown::nothing>(now, next_other, pause_at);
 }
 
 CoreModel::Leaving InOrderCore::begin_leaving() { return deferrals().any() ? Leaving::awaits : Leaving::now; }
@@ -92,13 +101,14 @@ std::uint64_t InOrderCore::observed(std::uint64_t counter) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 
-template <bool is_observed>
+template <InOrderCore::Shown kShown>
 PipelineStop InOrderCore::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   static const void* const labels[] = {
 #define RUBATO_INSN(name, ...) &&op_##name,
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
   };
+  constexpr bool is_observed = kShown == Shown::all;
   // Locals: one base register for everything below, whatever the stores of guests may alias.
   PipelineParts& parts = parts_;
   PipelineState& state = parts.state;
@@ -205,6 +215,14 @@ dispatch:
       state.ports.observer->event(state.core, __VA_ARGS__);       \
   }                                                               \
   static_assert(true)
+// The access to memory of an instruction.
+#define OBSERVE_ACCESS(event, address, ...)                          \
+  OBSERVE(event, address, __VA_ARGS__);                              \
+  if constexpr (kShown == Shown::watched_lines) {                    \
+    if (state.ports.watch->has(address)) [[unlikely]]                \
+      state.ports.observer->event(state.core, address, __VA_ARGS__); \
+  }                                                                  \
+  static_assert(true)
 #define LEAVE       \
   do {              \
     t = slot.issue; \
@@ -227,7 +245,7 @@ dispatch:
   ++parts.counters.loads;                                                                   \
   const T name = memory.load<T>(address_##name);                                            \
   SHOW_ACCESS(address_##name);                                                              \
-  OBSERVE(on_load, address_##name, sizeof(T), bits(name))
+  OBSERVE_ACCESS(on_load, address_##name, sizeof(T), bits(name))
 #define STORE(T, address, value)                                                                            \
   const Addr store_address = (address);                                                                     \
   slot.issue = issue;                                                                                       \
@@ -242,7 +260,7 @@ dispatch:
   slot.source = ResultSource::core;                                                                         \
   ++parts.counters.stores;                                                                                  \
   SHOW_ACCESS(store_address);                                                                               \
-  OBSERVE(on_store, store_address, sizeof(T));                                                              \
+  OBSERVE_ACCESS(on_store, store_address, sizeof(T));                                                       \
   memory.store<T>(store_address, value)
 #define ATOMIC_ACCESS(T, a, kind)                                      \
   if (a % sizeof(T) != 0) TRAP(misaligned_atomic, a);                  \
@@ -254,23 +272,23 @@ dispatch:
 #define READ_ATOMIC(T, name)                                                   \
   skips_##name && !memory.allows(address_##name, sizeof(T), Page::kRead) ? T{} \
                                                                          : memory.load<T>(address_##name)
-#define AMO(T, name, address, new_value)                         \
-  const Addr address_##name = (address);                         \
-  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);          \
-  const bool skips_##name = parts.lsu.take_skip();               \
-  const T name = READ_ATOMIC(T, name);                           \
-  SHOW_ACCESS(address_##name);                                   \
-  OBSERVE(on_atomic, address_##name, sizeof(T), bits(name));     \
-  if (!skips_##name) memory.store<T>(address_##name, new_value); \
-  if (state.ports.lock_tickets != nullptr && !skips_##name)      \
+#define AMO(T, name, address, new_value)                            \
+  const Addr address_##name = (address);                            \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);             \
+  const bool skips_##name = parts.lsu.take_skip();                  \
+  const T name = READ_ATOMIC(T, name);                              \
+  SHOW_ACCESS(address_##name);                                      \
+  OBSERVE_ACCESS(on_atomic, address_##name, sizeof(T), bits(name)); \
+  if (!skips_##name) memory.store<T>(address_##name, new_value);    \
+  if (state.ports.lock_tickets != nullptr && !skips_##name)         \
   state.ports.lock_tickets->on_atomic(state.core, *insn, PC, address_##name, bits(name), Cycle{issue})
-#define LR(T, name, address)                               \
-  const Addr address_##name = (address);                   \
-  ATOMIC_ACCESS(T, address_##name, AccessKind::reserve);   \
-  const bool skips_##name = parts.lsu.take_skip();         \
-  const T name = READ_ATOMIC(T, name);                     \
-  SHOW_ACCESS(address_##name);                             \
-  OBSERVE(on_load, address_##name, sizeof(T), bits(name)); \
+#define LR(T, name, address)                                      \
+  const Addr address_##name = (address);                          \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::reserve);          \
+  const bool skips_##name = parts.lsu.take_skip();                \
+  const T name = READ_ATOMIC(T, name);                            \
+  SHOW_ACCESS(address_##name);                                    \
+  OBSERVE_ACCESS(on_load, address_##name, sizeof(T), bits(name)); \
   parts.reservation.make(address_##name)
 // A failing sc accesses nothing; one that may succeed first gets the line, and fails if that lost the
 // reservation.
@@ -290,7 +308,7 @@ dispatch:
   parts.reservation.end();                                                                          \
   if (stored_##name && !drops_##name) memory.store<T>(address_##name, value);                       \
   SHOW_ACCESS(address_##name);                                                                      \
-  OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                          \
+  OBSERVE_ACCESS(on_store_conditional, address_##name, sizeof(T), stored_##name);                   \
   const std::uint64_t name = stored_##name ? 0 : 1
 #define FENCE()                            \
   slot.issue = issue;                      \
@@ -418,10 +436,10 @@ skipped:  // a doomed run's load without right gives 0, its store is dropped
     [[maybe_unused]] const bool is_shown = parts.lsu.deferrals().is_forwarded();
     parts.lsu.deferrals().end(*insn, PC, slot);
     RETIRE;
-    if constexpr (is_observed) {
+    if constexpr (kShown != Shown::nothing) {
       if (is_shown) {
         SHOW_ACCESS(address);
-        OBSERVE(on_load, address, insn->bytes, parts.lsu.deferrals().forwarded());
+        OBSERVE_ACCESS(on_load, address, insn->bytes, parts.lsu.deferrals().forwarded());
         SHOW;
       }
     }
@@ -462,9 +480,6 @@ out:
   parts.resume.stop = awaited;
   return state.departure.stop;
 }
-
-template PipelineStop InOrderCore::execute<false>(Cycle, Cycle, Cycle);
-template PipelineStop InOrderCore::execute<true>(Cycle, Cycle, Cycle);
 
 #pragma GCC diagnostic pop
 

@@ -34,15 +34,19 @@ class InOrderCore final : public CoreModel {
 
  private:
   DeferralUnit& deferrals() { return parts_.lsu.deferrals(); }
-  /// An observer sees the instructions that are executed now.
-  bool is_observed() const {
-    return parts_.state.ports.instructions != nullptr ||
-           (parts_.state.ports.observer != nullptr && !parts_.state.task.is_doomed);
+  /// The instructions executed now that observers see.
+  enum class Shown : std::uint8_t { nothing, watched_lines, all };
+  Shown shown() const {
+    const PipelinePorts& ports = parts_.state.ports;
+    if (ports.instructions != nullptr) return Shown::all;
+    if (ports.observer == nullptr || parts_.state.task.is_doomed) return Shown::nothing;
+    return ports.watch != nullptr ? Shown::watched_lines : Shown::all;
   }
+  PipelineStop execute_shown(Cycle now, Cycle next_other, Cycle pause_at);
 
   /// A run at a strict instruction that it stopped at ahead of the clock, if nothing has moved it from there.
   [[gnu::noinline]] PipelineStop run_at_stop(Cycle now, Cycle next_other, Cycle pause_at);
-  template <bool is_observed>
+  template <Shown kShown>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {

@@ -4,6 +4,14 @@
 #include <algorithm>
 
 namespace rubato::chip {
+namespace {
+
+// Beside kMostUses, for each core: all of them come to wait before the line is not shown any longer.
+constexpr std::uint32_t kUsesOfCore = 16;
+
+std::uint64_t writes_of(const PipelineCounters& counters) { return counters.stores + counters.atomics; }
+
+}  // namespace
 
 LineContention::Wait LineContention::Word::waits_for() const {
   if (2 * acquired >= spins) return Wait::lock;
@@ -11,7 +19,7 @@ LineContention::Wait LineContention::Word::waits_for() const {
 }
 
 LineContention::LineContention(MemorySystem& memory, const Timeline& timeline, std::uint32_t cores)
-    : memory_(memory), timeline_(timeline), cores_(cores), of_cores_(cores) {}
+    : memory_(memory), timeline_(timeline), cores_(cores), of_cores_(cores), quiet_(kQuiet) {}
 
 // ---- Transfers ----
 
@@ -38,9 +46,9 @@ void LineContention::on_miss(CoreId core, LineAddr line, bool writes, bool is_at
   const std::uint32_t c = core.value;
   Line* found = find(line);
   if (found == nullptr) {
-    const auto [at, is_new] = quiet_.try_emplace(line.value, Quiet{c, writes, false});
-    Quiet& quiet = at->second;
-    if (is_new || (quiet.core == c && !quiet.is_shared)) {
+    Quiet& quiet = quiet_[line.value % kQuiet];
+    if (quiet.line != line) quiet = {line, c, false, false};
+    if (quiet.core == c && !quiet.is_shared) {
       quiet.is_written |= writes;
       return;
     }
@@ -48,8 +56,9 @@ void LineContention::on_miss(CoreId core, LineAddr line, bool writes, bool is_at
       quiet.is_shared = true;
       return;
     }
+    if (lines_.size() >= kMostLines) forget_cheap_lines();
     found = &make_line(line, quiet);
-    quiet_.erase(at);
+    quiet = {};
   }
   Line& l = *found;
   std::uint32_t from = kNobody;
@@ -70,7 +79,16 @@ void LineContention::on_miss(CoreId core, LineAddr line, bool writes, bool is_at
   }
   l.holders[c] = true;
   l.last_holder = c;
-  if (from != kNobody) transfer(l, c, from, is_atomic, cycles);
+  if (from == kNobody) return;
+  const bool is_shown = !l.words.empty() || l.transfers / kSpan % kSpans == 0;
+  if (!is_shown || l.transfers / kSpan != l.window / kSpan)
+    l.window = static_cast<std::uint32_t>(l.transfers);
+  transfer(l, c, from, is_atomic, cycles);
+  if (is_shown) {
+    watch(line, l);
+  } else {
+    unwatch(line, l);
+  }
 }
 
 // A line that cores only read so far is the first one's: others have been forgotten.
@@ -94,8 +112,25 @@ LineContention::Line* LineContention::find_hidden(LineAddr line) {
   return found->second.get();
 }
 
+void LineContention::watch(LineAddr at, Line& line) {
+  line.uses = 0;
+  if (line.is_watched) return;
+  line.is_watched = true;
+  watch_.add(at);
+}
+
+void LineContention::unwatch(LineAddr at, Line& line) {
+  if (!line.is_watched) return;
+  line.is_watched = false;
+  watch_.remove(at);
+  for (OfCore& core : of_cores_)
+    if (core.spin.line == &line) core.spin.is_hidden = true;
+}
+
 void LineContention::transfer(Line& line, std::uint32_t core, std::uint32_t from, bool is_atomic,
                               std::uint64_t cycles) {
+  ++transfers_;
+  transfer_cycles_ += cycles;
   ++line.transfers;
   line.cycles += cycles;
   if (is_atomic) ++line.atomics;
@@ -105,7 +140,7 @@ void LineContention::transfer(Line& line, std::uint32_t core, std::uint32_t from
   ++use.transfers;
   use.cycles += cycles;
   use.tenure_cycles = cycles;
-  use.is_known = use.transfers > 1;
+  use.is_known = std::exchange(use.window, line.window) == line.window;
   use.is_true = false;
   use.written_now = std::exchange(use.written_next, 0);
   use.used_now = std::exchange(use.used_next, 0);
@@ -120,8 +155,11 @@ void LineContention::end_tenure(Line& line, Use& use) {
 // ---- Uses ----
 
 LineContention::Use& LineContention::use_of(Line& line, std::uint32_t core) {
-  for (Use& use : line.users)
-    if (use.core == core) return use;
+  OfCore& of = of_cores_[core];
+  if (of.recent == &line) return line.users[of.place];
+  of.recent = &line;
+  for (of.place = 0; of.place < line.users.size(); ++of.place)
+    if (line.users[of.place].core == core) return line.users[of.place];
   line.users.emplace_back().core = core;
   return line.users.back();
 }
@@ -133,6 +171,7 @@ void LineContention::use(Line& line, std::uint32_t core, Addr address, unsigned 
     line.recent_core = core;
     line.recent_used = line.recent_written = 0;
   }
+  if (++line.uses == kMostUses + kUsesOfCore * line.users.size()) unwatch(line_of(address), line);
   Use& own = use_of(line, core);
   own.is_true |= (mask & (writes ? own.used_now : own.written_now)) != 0;
   if ((mask & ~(writes ? line.recent_written : line.recent_used)) == 0) return;
@@ -155,21 +194,20 @@ void LineContention::on_begin(CoreId core, const HartState&) { of_cores_[core.va
 void LineContention::on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) {
   OfCore& of = of_cores_[core.value];
   Line* const line = find(line_of(address));
-  if (line == nullptr) {
-    ++of.spin.others;
-    return;
-  }
+  if (line == nullptr) return;
+  const bool is_reserving =
+      of.spin.word != 0 && of.counters->loads == of.spin.loads;  // an lr counts as an atomic
+  settle(of, is_reserving ? 0 : 1, is_reserving ? 1 : 0);
   use(*line, core.value, address, bytes, false);
   spin(of, *line, address, value, false);
 }
 
 void LineContention::on_store(CoreId core, Addr address, unsigned bytes) {
-  OfCore& of = of_cores_[core.value];
-  if (of.spin.word != 0) end_spin(of, false);
+  end_spin(of_cores_[core.value], false);
   Line* const line = find(line_of(address));
   if (line == nullptr) return;
   use(*line, core.value, address, bytes, true);
-  write_word(*line, address);
+  write_word(*line, address, &of_cores_[core.value]);
 }
 
 // If two atomics in a row find different values, the spin ends as acquired: the first one got the value the
@@ -178,32 +216,42 @@ void LineContention::on_atomic(CoreId core, Addr address, unsigned bytes, std::u
   OfCore& of = of_cores_[core.value];
   Line* const line = find(line_of(address));
   if (line == nullptr) return end_spin(of, false);
+  settle(of, 0, 1);
   use(*line, core.value, address, bytes, true);
   if (of.spin.word == address && of.spin.is_last_atomic && of.spin.value != old_value) end_spin(of, true);
-  write_word(*line, address);
+  write_word(*line, address, &of_cores_[core.value]);
   spin(of, *line, address, old_value, true);
 }
 
 void LineContention::on_store_conditional(CoreId core, Addr address, unsigned bytes, bool stored) {
-  if (!stored) return;
   OfCore& of = of_cores_[core.value];
-  if (of.spin.word != 0) end_spin(of, of.spin.word == address);
+  if (!stored) {
+    if (of.spin.word == address) of.spin.writes = writes_of(*of.counters);
+    return;
+  }
+  settle(of, 0, 1);
+  end_spin(of, of.spin.word == address);
   Line* const line = find(line_of(address));
   if (line == nullptr) return;
   use(*line, core.value, address, bytes, true);
-  write_word(*line, address);
+  write_word(*line, address, &of_cores_[core.value]);
 }
 
 // ---- Spins ----
 
 void LineContention::spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool is_atomic) {
   Spin& spin = core.spin;
-  if (spin.word != address || spin.others > kMostOthers) {
+  const std::uint64_t now = timeline_.now().value;
+  if (spin.word != address) {
     end_spin(core, false);
-    spin = {address, &line, value, timeline_.now().value, 1, 0, is_atomic};
+    spin = {address, &line,     value,           now, now, core.counters->loads, writes_of(*core.counters),
+            1,       is_atomic, !line.is_watched};
     return;
   }
-  spin.others = 0;
+  spin.last = now;
+  spin.is_hidden = !line.is_watched;
+  spin.loads = core.counters->loads;
+  spin.writes = writes_of(*core.counters);
   spin.value = value;
   spin.is_last_atomic = is_atomic;
   if (++spin.times == kSpins) ++line.words[address].spinning;
@@ -215,7 +263,7 @@ void LineContention::end_spin(OfCore& core, bool acquired) {
   Word& word = spin.line->words[spin.word];
   --word.spinning;
   ++word.spins;
-  word.cycles += timeline_.now().value - std::min(spin.began, timeline_.now().value);
+  word.cycles += spin.last - std::min(spin.began, spin.last);
   if (acquired || spin.is_last_atomic) {  // then it does something else
     ++word.acquired;
   } else {
@@ -223,14 +271,55 @@ void LineContention::end_spin(OfCore& core, bool acquired) {
   }
 }
 
+// A core that spins only loads, or only tries atomics on the word: one more store or atomic, or too many
+// loads, and it has gone on.
+void LineContention::settle(OfCore& core, unsigned shown_loads, unsigned shown_writes) {
+  const Spin& spin = core.spin;
+  if (spin.word == 0) return;
+  if (writes_of(*core.counters) > spin.writes + shown_writes ||
+      (!spin.is_hidden && core.counters->loads > spin.loads + shown_loads + kMostOthers))
+    end_spin(core, false);
+}
+
 // Spins that ended between two stores to the word were ended by the first of the two.
-void LineContention::write_word(Line& line, Addr address) {
+void LineContention::write_word(Line& line, Addr address, const OfCore* writer) {
   const auto found = line.words.find(address);
   if (found == line.words.end()) return;
   Word& word = found->second;
+  if (word.spinning != 0)
+    for (OfCore& core : of_cores_)
+      if (core.spin.word == address && &core != writer) settle(core, 0, 0);
   word.ended += word.group;
   word.ended_beside += word.group * word.group;
   word.group = 0;
+}
+
+void LineContention::forget_cheap_lines() {
+  const auto cost = [](const Line& line) {
+    std::uint64_t spun = 0;
+    for (const auto& [address, word] : line.words) spun += word.cycles;
+    return std::max(line.cycles, spun);
+  };
+  std::vector<std::uint64_t> costs;
+  for (const auto& [address, line] : lines_) costs.push_back(cost(*line));
+  std::nth_element(costs.begin(), costs.begin() + kMostLines / 2, costs.end());
+  const std::uint64_t least = costs[kMostLines / 2];
+  std::erase_if(lines_, [&](const auto& row) {
+    const bool is_waited_for = std::any_of(of_cores_.begin(), of_cores_.end(), [&](const OfCore& core) {
+      return core.spin.word != 0 && core.spin.line == row.second.get();
+    });
+    if (cost(*row.second) > least || is_waited_for) return false;
+    if (row.second->is_watched) watch_.remove(row.first);
+    return true;
+  });
+  for (OfCore& core : of_cores_) core.recent = nullptr;
+  filter_.fill({});
+  is_hidden_.fill(false);
+  for (const auto& [address, line] : lines_) {
+    auto& entry = filter_[address.value % kFilter];
+    is_hidden_[address.value % kFilter] |= entry.second != nullptr;
+    entry = {address, line.get()};
+  }
 }
 
 void LineContention::finish() {
@@ -240,7 +329,7 @@ void LineContention::finish() {
       end_tenure(*line, use);
       use.is_known = false;
     }
-    for (auto& [word, of] : line->words) write_word(*line, word);
+    for (auto& [word, of] : line->words) write_word(*line, word, nullptr);
   }
   std::erase_if(lines_,
                 [](const auto& row) { return row.second->transfers == 0 && row.second->words.empty(); });

@@ -9,7 +9,11 @@
 //   spin       a core loads one word, or tries an atomic on it, again and again; it stores nothing and loads
 //              little else meanwhile. Atomics one after the other that find other values each time are none
 //
-// Only lines that two cores use, one of which writes, are looked at; all others cost one look-up a miss.
+// Only lines that two cores use, one of which writes, are looked at. All others cost one look-up a miss, and
+// cores do not show the accesses to them (LineWatch): other loads and stores of a core are known by its
+// counters. A line that stays at its cores is not shown either until the next transfer, and one that is
+// taken all the time is shown now and then. Invariant: memory is bounded. The lines that cost least are
+// forgotten.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,11 +21,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "chip/core/execution_observer.hpp"
+#include "chip/core/line_watch.hpp"
+#include "chip/core/pipeline_counters.hpp"
 #include "chip/time/timeline.hpp"
 #include "chip/vocabulary/memory_system.hpp"
 #include "chip/vocabulary/types.hpp"
@@ -55,6 +60,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
     std::uint64_t tenure_cycles = 0;  ///< waited for it
     bool is_known = false;            ///< what others did before the tenure was seen
     bool is_true = false;
+    std::uint32_t window = ~0U;  ///< of the line, when the tenure began
   };
   struct Line {
     std::uint64_t transfers = 0, atomics = 0, cycles = 0;
@@ -66,6 +72,9 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
     std::map<Addr, Word> words;
     std::uint32_t last_writer = kNobody, last_holder = kNobody;
     std::vector<bool> holders;
+    std::uint32_t uses = 0;  ///< that were shown since the last transfer
+    bool is_watched = false;
+    std::uint32_t window = 0;  ///< in which it is shown without a gap
     // The last use: a core uses its line many times in a row.
     std::uint32_t recent_core = kNobody;
     std::uint64_t recent_used = 0, recent_written = 0;
@@ -74,6 +83,10 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
 
   /// Both references outlive this.
   LineContention(MemorySystem& memory, const Timeline& timeline, std::uint32_t cores);
+  /// Before the core runs: `counters`, which outlive it, count each access before it is shown.
+  void attach(CoreId core, const PipelineCounters& counters) { of_cores_[core.value].counters = &counters; }
+  /// The lines whose accesses are to be shown.
+  const LineWatch& watch() const { return watch_; }
 
   AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) override;
   void prefetch(CoreId core, LineAddr line) const override { memory_.prefetch(core, line); }
@@ -96,25 +109,38 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   /// From request to data, of all misses of loads, stores and atomics: cores wait for them less, where they
   /// go on meanwhile.
   std::uint64_t miss_cycles() const { return miss_cycles_; }
+  /// Sums over all lines, also over those that are forgotten.
+  std::uint64_t transfers() const { return transfers_; }
+  std::uint64_t transfer_cycles() const { return transfer_cycles_; }
   /// The lines with transfers or spins, by address.
   const std::map<LineAddr, std::unique_ptr<Line>>& lines() const { return lines_; }
+  static constexpr std::size_t kMostLines = 2048;
 
  private:
   static constexpr std::uint32_t kSpins = 4;       // loads in a row that make a spin
   static constexpr std::uint32_t kMostOthers = 8;  // other loads between two of a spin
   static constexpr std::size_t kFilter = 4096;
+  static constexpr std::size_t kQuiet = 65536;
+  // Uses since its last transfer after which a line is not shown; spans of transfers, of which one in kSpans
+  // is shown if no core waits there. Both keep the cost of watching at a tenth.
+  static constexpr std::uint32_t kMostUses = 64;
+  static constexpr std::uint64_t kSpan = 64, kSpans = 4;
 
-  /// The state of a line that one core uses, or that all cores only read.
+  /// A line that one core uses, or that all cores only read. Lines with the same place replace one another: a
+  /// line that cores contend for comes back.
   struct Quiet {
-    std::uint32_t core;
-    bool is_written, is_shared;
+    LineAddr line{~std::uint64_t{0}};
+    std::uint32_t core = 0;
+    bool is_written = false, is_shared = false;
   };
   struct Spin {
     Addr word = 0;  // 0: none
     Line* line = nullptr;
-    std::uint64_t value = 0, began = 0;
-    std::uint32_t times = 0, others = 0;
+    std::uint64_t value = 0, began = 0, last = 0;
+    std::uint64_t loads = 0, writes = 0;  // counters of the core at its last access to the word
+    std::uint32_t times = 0;
     bool is_last_atomic = false;
+    bool is_hidden = false;  // its loads have not been shown since: only writes tell whether it has ended
   };
   struct Pending {
     LineAddr line;
@@ -123,6 +149,9 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   struct OfCore {
     Spin spin;
     std::vector<Pending> pending;
+    const PipelineCounters* counters = nullptr;
+    const Line* recent = nullptr;  // that the core used last, and its place in the line's users
+    std::size_t place = 0;
   };
 
   void on_miss(CoreId core, LineAddr line, bool writes, bool is_atomic, std::uint64_t cycles);
@@ -136,19 +165,27 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
                                               : nullptr;
   }
   Line* find_hidden(LineAddr line);
-  static Use& use_of(Line& line, std::uint32_t core);
+  Use& use_of(Line& line, std::uint32_t core);
+  void watch(LineAddr at, Line& line);
+  void unwatch(LineAddr at, Line& line);
+  /// Fewer lines, those that cost most.
+  void forget_cheap_lines();
   void use(Line& line, std::uint32_t core, Addr address, unsigned bytes, bool writes);
   void end_tenure(Line& line, Use& use);
   void spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool is_atomic);
+  /// Ends the spin of a core that has gone on since; `shown`: accesses that its counters have, and this not
+  /// yet.
+  void settle(OfCore& core, unsigned shown_loads, unsigned shown_writes);
   void end_spin(OfCore& core, bool acquired);
-  void write_word(Line& line, Addr address);
+  void write_word(Line& line, Addr address, const OfCore* writer);
 
   MemorySystem& memory_;
   const Timeline& timeline_;
   std::uint32_t cores_;
-  std::uint64_t miss_cycles_ = 0;
+  std::uint64_t miss_cycles_ = 0, transfers_ = 0, transfer_cycles_ = 0;
   std::vector<OfCore> of_cores_;
-  std::unordered_map<std::uint64_t, Quiet> quiet_;  // looked up only
+  std::vector<Quiet> quiet_;
+  LineWatch watch_;
   std::map<LineAddr, std::unique_ptr<Line>> lines_;
   std::array<std::pair<LineAddr, Line*>, kFilter> filter_{};
   std::array<bool, kFilter> is_hidden_{};  // several lines look the same

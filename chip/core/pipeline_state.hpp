@@ -14,6 +14,7 @@
 #include "chip/core/execution_observer.hpp"
 #include "chip/core/in_order_observer.hpp"
 #include "chip/core/instruction_observer.hpp"
+#include "chip/core/line_watch.hpp"
 #include "chip/core/lookahead_window.hpp"
 #include "chip/core/memory_rights.hpp"
 #include "chip/core/running_task.hpp"
@@ -43,6 +44,7 @@ struct PipelinePorts {
   LineAddr log_base{};          ///< undo logs of this core, behind everything that is loaded or stored
   std::uint64_t log_lines = 0;  ///< from log_base on
   ExecutionObserver* observer = nullptr;
+  const LineWatch* watch = nullptr;  ///< the observer wants no more than the accesses to its lines; null: all
   InstructionObserver* instructions = nullptr;
   LockTickets* lock_tickets = nullptr;  ///< of a program that has such locks
 };

@@ -45,8 +45,15 @@ Programs::Programs(std::vector<ProgramPlace> places, const Config& config, const
   }
 }
 
+bool Programs::watches_contention(const Config& config) const {
+  if (config.run.contention != "auto") return config.run.contention == "true";
+  return !is_shared_ && !list_.front()->has_tasks && config.chip.cores > 1 && !config.run.check_replay &&
+         config.core.model == "inorder";
+}
+
 void Programs::check(const Config& config, const MemoryHierarchy& hierarchy) const {
-  if (config.run.contention && (is_shared_ || config.run.check_replay || config.core.model == "window"))
+  if (config.run.contention == "true" &&
+      (is_shared_ || config.run.check_replay || config.core.model == "window"))
     throw UsageError(
         "run.contention watches one program on cores in order: not programs side by side (--programs), not "
         "core.model=window, and not together with run.check_replay (--check-replay)");

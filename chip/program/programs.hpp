@@ -40,6 +40,8 @@ class Programs {
   bool is_shared() const { return is_shared_; }
   /// The only one, if there is one. With several programs it is the first.
   Program& sole() const { return *list_.front(); }
+  /// Whether run.contention is on; auto: where it can be.
+  bool watches_contention(const Config& config) const;
   /// The program of `core`; of a core that no program has, the first one.
   Program& of(CoreId core) const { return *by_core_[core.value]; }
   std::size_t size() const { return list_.size(); }

@@ -91,12 +91,7 @@ nlohmann::json contended_row(const ContendedRow& row, const std::function<std::s
 nlohmann::json contention_json(const LineContention& contention,
                                const std::function<std::string(Addr)>& symbol) {
   std::vector<ContendedRow> rows;
-  std::uint64_t transfers = 0, cycles = 0;
-  for (const auto& [address, line] : contention.lines()) {
-    rows.emplace_back(address, line.get());
-    transfers += line->transfers;
-    cycles += line->cycles;
-  }
+  for (const auto& [address, line] : contention.lines()) rows.emplace_back(address, line.get());
   const auto cost = [](const ContendedRow& row) {
     return std::max(row.second->cycles, spin_cycles_of(*row.second));
   };
@@ -108,8 +103,8 @@ nlohmann::json contention_json(const LineContention& contention,
   for (const ContendedRow& row : rows) lines.push_back(contended_row(row, symbol));
   return {{"lines", std::move(lines)},
           {"line_count", count},
-          {"transfers", transfers},
-          {"cycles", cycles},
+          {"transfers", contention.transfers()},
+          {"cycles", contention.transfer_cycles()},
           {"miss_cycles", contention.miss_cycles()}};
 }
 

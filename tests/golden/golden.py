@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # Texts in stats.json beside the numbers, and figures of the host: no part of a result.
 NOT_COMPARED = {"unit", "description", "host", "units", "descriptions", "threads", "waits", "profile",
-                "parallelism"}
+                "parallelism", "contention"}
 ENERGY = "energy."  # a function of the counters (K77), whose last digits a compiler may round otherwise
 CYCLES = "roi.chip.cycles"
 PROGRAM = HERE / "programs" / "kernels.xz"
