@@ -83,7 +83,8 @@ class Simulation:
     def command(self, task: Task, folder: Path) -> list[str]:
         """The simulator's words; `folder` receives the results."""
         point = task.point
-        settings = [*point.settings, ("chip.seed", str(task.seed))]
+        # No figure needs the table of contended lines, and watching costs time.
+        settings = [("run.contention", "false"), *point.settings, ("chip.seed", str(task.seed))]
         words = [str(self._places.build / "bin/rubato-chip"), "--quiet", "--out", str(folder)]
         words += [option.format(root=self._places.root) for option in point.options]
         words += [word for key, value in settings for word in ("--set", f"{key}={value}")]
