@@ -83,6 +83,9 @@ def main() -> int:
         return 0
     for setting in o.set:
         key, _, value = setting.partition("=")
+        for unit, factor in (("KiB", 1 << 10), ("MiB", 1 << 20)):
+            if value.removesuffix(unit).isdigit() and value.endswith(unit):
+                value = str(int(value.removesuffix(unit)) * factor)
         values[key] = int(value) if value.isdigit() else value
     if o.cores:
         values["chip.cores"] = o.cores

@@ -43,7 +43,8 @@ def test_every_option_of_a_run_is_one_of_both_commands_and_a_key_of_plans():
     assert {one.flag for one in OPTIONS} <= {one.flag for one in OF_RUN}
     shared = {one.name for one in OPTIONS} - VARIED - NOT_SWEPT
     assert {one.flag for one in SHARED_BY_SWEEPS} == {one.flag for one in OPTIONS if one.name in shared}
-    assert set(Plan.model_fields) == shared | (VARIED - {"seed"}) | {"program", "arguments", "seeds", "baseline"}
+    of_plans = {"program", "arguments", "seeds", "baseline", "metrics"}
+    assert set(Plan.model_fields) == shared | (VARIED - {"seed"}) | of_plans
 
 
 def test_a_flag_that_turns_off_and_a_zero_are_given():

@@ -84,7 +84,7 @@ def test_panels_are_time_traffic_and_what_a_miss_waits(swept):
     (l2, *_) = panels(swept)["parameters-0"]
     assert [(p["title"], p["unit"]) for p in l2["panels"]] == [
         ("execution time", "cycles"), ("network traffic", "flit-hops"),
-        ("wait of an L2 miss", "cycles"), ("aborted tasks", "tasks"),
+        ("wait of an L2 miss", "cycles"), ("aborted tasks", "tasks"), ("L2 MPKI", ""),
     ]  # fmt: skip
     (line,) = [s for s in l2["panels"][2]["lines"] if s["name"] == "net.contention=false, cores=4"]
     (point,) = [p for p in line["points"] if p["x"] == 65536]
@@ -158,13 +158,13 @@ def test_the_browser_draws_the_panels_and_changes_the_axis(swept):
             )
 
         first = drawn()
-        assert [(lines, whiskers) for lines, whiskers, _ in first] == [(4, 12)] * len(first) and len(first) == 4
+        assert [(lines, whiskers) for lines, whiskers, _ in first] == [(4, 12)] * len(first) and len(first) == 5
         assert {"64 KiB", "256 KiB", "1 MiB", "l2.size"} <= set(first[0][2])
         assert page.run("return document.querySelectorAll('#parameters-0-legend svg').length") == 4
         page.run("const s = document.getElementById('parameters-0-axis'); s.value = 1;"
                  "s.dispatchEvent(new Event('change'))")  # fmt: skip
         second = drawn()
-        assert [lines for lines, _, _ in second] == [6] * 4 and {"true", "false", "net.contention"} <= set(second[0][2])
+        assert [lines for lines, _, _ in second] == [6] * 5 and {"true", "false", "net.contention"} <= set(second[0][2])
         # Neither colour alone nor mark alone: every line differs from all others without its colour.
         shapes = page.run(
             "return [...document.querySelectorAll('#parameters-0-legend svg')].map(s => {"

@@ -11,8 +11,9 @@ from rich.markup import escape
 from rubato.cli import terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
-from rubato.results import export
+from rubato.results import export, metrics
 from rubato.results.run import find_runs
+from rubato.sweeping import sweep as sweeping
 
 
 @app.command(
@@ -25,16 +26,22 @@ def export_command(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="A .csv or .parquet file; default: CSV on standard output.")
     ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=EXPRESSION", help="A column of your own; repeatable.")
+    ] = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="A row a statistic of each run.")] = False,
 ) -> int:
     """Write results as a table, CSV or Parquet: a row a run with what differs between runs and its numbers."""
+    definitions = sweeping.metrics_of(directories, metrics.pairs(metric or []))
+    if metric and statistics:
+        raise UsageError("--metric is a column of the table of runs; leave out --statistics.")
     found = {run.directory.resolve(): run for directory in directories for run in find_runs(directory)}
     complete = [run for run in found.values() if run.complete]
     if left_out := len(found) - len(complete):
         terminal.err.print(f"note: {terminal.plural(left_out, 'incomplete run')} left out.", markup=False)
     if not complete:
         raise UsageError(f"there is no complete run in {', '.join(directories)}.")
-    frame = export.statistics(complete) if statistics else export.runs(complete)
+    frame = export.statistics(complete) if statistics else export.runs(complete, definitions)
     if out is None:
         print(export.csv(frame), end="")
         return 0

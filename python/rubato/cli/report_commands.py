@@ -14,6 +14,7 @@ from rubato.cli import terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
 from rubato.report import energy
+from rubato.results import metrics
 
 
 @app.command(
@@ -27,6 +28,10 @@ def report_command(
     ],
     out: Annotated[str | None, typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
     title: Annotated[str | None, typer.Option(help="The heading.")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=EXPRESSION", help="A number of your own, in tables and charts; repeatable."),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Compute energy with this energy.KEY; repeatable."),
@@ -39,7 +44,7 @@ def report_command(
         raise UsageError(f"{file} is a directory; --out is an HTML file.")
     is_new = not file.parent.exists()
     settings = dict(pair.partition("=")[::2] for pair in set_ or [])
-    found = report.write(directories, file, title, energy.keys_of(settings))
+    found = report.write(directories, file, title, energy.keys_of(settings), metrics.pairs(metric or []))
     if is_new:
         terminal.err.print(f"note: there was no folder {file.parent}; it was made.", markup=False, soft_wrap=True)
     for failure in found.failures:

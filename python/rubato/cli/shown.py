@@ -149,7 +149,8 @@ def report_outcome(outcome: Outcome) -> int:
         _refuse_nothing_ran(outcome)
         summary = run.summary
         terminal.out.print()
-        terminal.out.print(terminal.summary(summary, str(outcome.directory)))
+        rates = terminal.rates(run) if summary.engine == "chip" else []
+        terminal.out.print(terminal.summary(summary, str(outcome.directory), rates))
         if summary.engine == "chip" and run.regions:
             terminal.print_table(terminal.regions(run.regions))
     if outcome.exit_code == ExitCode.INTERRUPTED:

@@ -19,6 +19,7 @@ from rubato.cli.options import SHARED_BY_SWEEPS, plan_fields, with_options
 from rubato.cli.words import foreign_words, no_such_option
 from rubato.errors import ExitCode, UsageError
 from rubato.process import machine
+from rubato.results import metrics
 from rubato.results.intervals import interval, relative_spread
 from rubato.running import memory
 from rubato.sweeping import sweep as sweeping
@@ -57,6 +58,9 @@ def sweep_command(
     ] = None,
     set: Annotated[list[str] | None, Opt(metavar="KEY=V,V,...", help="Values of a configuration key.")] = None,
     config: Annotated[str | None, Opt(metavar="FILE,...", help="Chip descriptions.")] = None,
+    metric: Annotated[
+        list[str] | None, Opt(metavar="NAME=EXPRESSION", help="A number of your own in its tables; repeatable.")
+    ] = None,
     out: Annotated[str | None, Opt(metavar="DIR", help="Where the runs go; default: runs/sweep-PROGRAM.")] = None,
     jobs: Annotated[int | None, Opt(help="Runs at a time; default: one a processor; native: one.")] = None,
     cluster: Annotated[str | None, Opt(metavar="ADDRESS", help="Run on this Dask scheduler.")] = None,
@@ -84,7 +88,7 @@ def sweep_command(
     foreign = foreign_words(context.command_path, ours, words, programs or [])
     given = plan_fields(options) | {
         "program": programs, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
-        "set": _settings(set or []) or None, "baseline": baseline,
+        "set": _settings(set or []) or None, "baseline": baseline, "metrics": metrics.pairs(metric or []) or None,
         "arguments": [*foreign, *command_line.after_dashes] or None,
     }  # fmt: skip
     chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)

@@ -12,10 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rubato.names import plural, short_name
+from rubato.results import metrics
 from rubato.results.summary import SHOWN_CLASSES, TRAFFIC_CLASSES, Lagging, LongTasks, Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rubato.results.regions import Region
+    from rubato.results.run import Run
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -87,8 +91,9 @@ def check_text(check: str) -> Text:
     return Text({"none": "none printed"}.get(check, check), style=style)
 
 
-def summary(run: Summary, directory: str) -> RenderableType:
-    """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
+def summary(run: Summary, directory: str, rates: Iterable[tuple[str, str]] = ()) -> RenderableType:
+    """The table under a run: what ran, what it came to, where core cycles and network bytes went; `rates` are rows
+    of rates()."""
     if run.engine != "chip":
         return _native_summary(run, directory)
     mode = f"{_mode(run)}, " if run.mode else ""  # a mode is one of tasks
@@ -101,6 +106,8 @@ def summary(run: Summary, directory: str) -> RenderableType:
     facts.add_row("cycles", f"{number(run.cycles)}  ({seconds(run.seconds)} simulated)")
     ipc = f"  ({run.instructions / run.cycles:.2f} a cycle)" if run.cycles else ""
     facts.add_row("instructions", number(run.instructions) + ipc)
+    for row in rates:
+        facts.add_row(*row)
     t = run.tasks
     if t.created or t.committed:
         text = f"{number(t.committed)} committed, {number(t.aborted)} aborted, {number(t.spilled)} spilled"
@@ -123,6 +130,22 @@ def summary(run: Summary, directory: str) -> RenderableType:
         fractions = {c: traffic[c] / total for c in TRAFFIC_CLASSES}
         parts += [Text(), _bars(f"network, {byte_count(total)}", fractions, TRAFFIC_CLASSES, TRAFFIC_NAMES)]
     return Group(*parts)
+
+
+def rates(run: Run) -> list[tuple[str, str]]:
+    """Rows of a summary: misses of the caches, and bandwidth. Empty for runs without such statistics."""
+    found = {m.name: (m, v) for m in metrics.BUILT_IN if (v := metrics.value(m, run)) is not None}
+    caches = [
+        f"{cache.upper()} {found[rate][0].said(found[rate][1])} ({found[mpki][0].said(found[mpki][1])} MPKI)"
+        for cache in ("l1d", "l2", "llc")
+        for rate, mpki in [(f"{cache}.miss_rate", f"{cache}.mpki")]
+        if rate in found and mpki in found
+    ]
+    moved = [
+        f"{m.title} {m.said(v)} {m.unit}" for name, (m, v) in found.items() if name.endswith("gb_per_second") and v
+    ]
+    rows = [("cache misses", ", ".join(caches)), ("bandwidth", ", ".join(moved))]
+    return [row for row in rows if row[1]]
 
 
 def regions(marked: list[Region]) -> Table:

@@ -10,9 +10,9 @@ from rubato.errors import UsageError
 from rubato.files import write_whole
 from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
-from rubato.results import measurements, publication
-from rubato.results.run import find_runs, is_set_aside
-from rubato.sweeping.sweep import Sweep
+from rubato.results import measurements, metrics, publication
+from rubato.results.run import find_runs
+from rubato.sweeping.sweep import metrics_of, sweeps_in
 from rubato.tm import profile as tm_profile
 
 
@@ -36,14 +36,10 @@ def gather(directories: Iterable[str | Path]) -> Study:
             if key not in seen:
                 seen.add(key)
                 runs.append(run)
-        for file in [directory / "sweep.json", *directory.glob("*/sweep.json")]:
-            if file.is_file() and not is_set_aside(file.parent, directory):
-                sweep = Sweep(file.parent)
-                failures += [
-                    Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code")) for r in sweep.failures
-                ]
-                for key, values in sweep.swept.items():
-                    swept[key] = list(dict.fromkeys([*swept.get(key, []), *values]))
+        for sweep in sweeps_in([directory]):
+            failures += [Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code")) for r in sweep.failures]
+            for key, values in sweep.swept.items():
+                swept[key] = list(dict.fromkeys([*swept.get(key, []), *values]))
     found = study(runs, failures)
     found.swept = swept
     found.measured = measured
@@ -57,13 +53,18 @@ def write(
     file: Path,
     title: str | None = None,
     energy_keys: Mapping[str, float] | None = None,
+    own_metrics: Mapping[str, str] | None = None,
 ) -> Study:
-    """Writes the report to `file`, whole or not at all; energy with `energy_keys` in place of those of the runs.
-    @raises UsageError if there is nothing to report."""
+    """Writes the report to `file`, whole or not at all; energy with `energy_keys` in place of those of the runs, and
+    `own_metrics` beside those of plans. @raises UsageError if there is nothing to report."""
     directories = list(directories)
     found = gather(directories)
+    defined = metrics.own(metrics_of(directories, dict(own_metrics or {})))
+    for metric in defined if found.runs else []:
+        metrics.values(metric, found.runs)  # refuses what no run has
     for w in found.workloads:
         w.energy_keys = dict(energy_keys or {})
+        w.metrics = defined
     has_others = bool(found.measured or found.transactions or found.publications)
     if not (found.runs or found.failures or has_others):
         raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")

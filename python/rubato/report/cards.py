@@ -25,7 +25,8 @@ from rubato.report.markup import (
     table,
 )
 from rubato.report.study import Point, Workload
-from rubato.results.intervals import relative_spread
+from rubato.results import metrics
+from rubato.results.intervals import interval, relative_spread
 from rubato.results.summary import TRAFFIC_CLASSES
 
 
@@ -166,7 +167,32 @@ def _numbers_card(i: int, w: Workload) -> str:
                 ]
             )  # fmt: skip
     text = "One row a point of the curves, means over its seeds."
-    return card(f"numbers-{i}", "The numbers", text, table(head, rows, raw={len(head) - 1}))
+    return card(f"numbers-{i}", "The numbers", text, table(head, rows, raw={len(head) - 1}) + _rates(w))
+
+
+def _rates(w: Workload) -> str:
+    """Miss rates, bandwidth and the user's own metrics by point, as far as there are such statistics."""
+    values = {m: {r.directory: metrics.value(m, r) for r in w.runs} for m in (*metrics.BUILT_IN, *w.metrics)}
+    values = {m: of for m, of in values.items() if any(v is not None for v in of.values())}
+    if not values:
+        return ""
+    units = {m: f", {m.unit}" if m.unit not in ("", "share") else "" for m in values}
+    rows = []
+    for s in w.series:
+        for p in s.points:
+            cells = []
+            for m, of in values.items():
+                samples = [v for r in p.runs if (v := of[r.directory]) is not None]
+                i = interval(samples) if samples else None
+                spread = f" ± {m.said(i.half_width)}" if i and i.half_width and not i.is_steady else ""
+                cells.append((m.said(i.mean) if i else "–") + spread)
+            rows.append([s.name, p.cores, *cells])
+    text = (
+        "A miss rate is misses over accesses of that cache; MPKI are misses in 1,000 instructions. Memory counts whole "
+        "lines, the network bytes of messages between tiles, both over simulated time. ± is half of the 95 % interval."
+    )
+    head = ["series", ">cores", *(f">{m.heading}{units[m]}" for m in values)]
+    return f'<h3>Caches, bandwidth and metrics</h3><p class="explain">{text}</p>{table(head, rows)}'
 
 
 def _speedup_heads(w: Workload) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from rubato.report.axes import Axis, Swept, axes, parameter, runs_of
 from rubato.report.markup import Section, card, seconds, table
 from rubato.report.study import Workload
+from rubato.results import metrics as measured
 from rubato.results.intervals import Interval, interval
 from rubato.results.run import Run
 
@@ -31,6 +32,14 @@ class Metric:
     of: Callable[[Run], float | None]
 
 
+def _defined(m: measured.Metric) -> Metric:
+    return Metric(m.heading, m.unit, lambda run: measured.value(m, run))
+
+
+#: Metrics of every run that have a panel.
+_DRAWN = ("l2.mpki", "llc.mpki", "memory.gb_per_second")
+
+
 def _flit_hops(run: Run) -> float:
     return run.stats.total("tile.*.link.*.flits", optional=True)
 
@@ -46,6 +55,7 @@ _CHIP = (
     Metric("network traffic", "flit-hops", _flit_hops),
     Metric("wait of an L2 miss", "cycles", _wait_of_a_miss),
     Metric("aborted tasks", "tasks", lambda r: float(r.summary.tasks.aborted)),
+    *(_defined(m) for m in measured.BUILT_IN if m.name in _DRAWN),
 )
 _NATIVE = (
     Metric("time", "s", lambda r: r.summary.time),
@@ -60,7 +70,7 @@ class Parameters:
         self._workload = w
         self._runs = runs_of(w)
         self.axes = axes(self._runs, swept)
-        metrics = _NATIVE if w.is_native else _CHIP
+        metrics = (*(_NATIVE if w.is_native else _CHIP), *map(_defined, w.metrics))
         values = {m.title: {r.directory: m.of(r) for r in self._runs} for m in metrics} if self.any else {}
         self._values = {title: v for title, v in values.items() if any(v.values())}
         self._metrics = [m for m in metrics if m.title in self._values]

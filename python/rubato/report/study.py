@@ -16,6 +16,7 @@ from rubato.errors import UsageError
 from rubato.home import apps
 from rubato.results.intervals import Interval, interval, ratio
 from rubato.results.measurements import Results
+from rubato.results.metrics import Metric
 from rubato.results.publication import Publication
 from rubato.results.run import Run
 from rubato.running.spec import MODES
@@ -100,6 +101,7 @@ class Workload:
     series: list[Series]
     engine: str = "chip"
     energy_keys: dict[str, float] = field(default_factory=dict)  # in place of those of the runs
+    metrics: list[Metric] = field(default_factory=list)  # of the user's own
 
     @property
     def runs(self) -> list[Run]:

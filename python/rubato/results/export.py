@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rubato.errors import UsageError
 from rubato.files import write_whole
+from rubato.results import columns
+from rubato.results.metrics import Definitions
 from rubato.results.run import Run
 from rubato.toml import flatten
 
@@ -23,9 +25,11 @@ _IN_SUMMARY = {"chip.cores", "chip.seed", "task.mayspec"}
 FORMATS = (".csv", ".parquet")
 
 
-def runs(found: Sequence[Run]) -> pl.DataFrame:
+def runs(found: Sequence[Run], metrics: Definitions | None = None) -> pl.DataFrame:
     """A row a run: where it is, its name in a sweep, its program with arguments, the configuration keys that differ
-    between the runs, and the numbers of its summary with dotted names."""
+    between the runs, the numbers of its summary with dotted names, and its metrics: the built-in ones and `metrics`.
+
+    @raises UsageError for a metric that names what no run has."""
     import polars as pl
 
     configurations = [r.configuration for r in found]
@@ -34,23 +38,13 @@ def runs(found: Sequence[Run]) -> pl.DataFrame:
         for k in dict.fromkeys(k for c in configurations for k in c if k not in _IN_SUMMARY)
         if len({repr(c.get(k)) for c in configurations}) > 1
     ]
-    alike = {k for k in keys if len({type(c.get(k)) for c in configurations}) == 1}
-    rows = [
-        {
-            "directory": str(run.directory),
-            "name": run.directory.name,
-            "program": run.summary.name,
-            "arguments": " ".join(run.arguments),
-            **{k: c.get(k) if k in alike else _word(c.get(k)) for k in keys},
-            **_numbers(run),
-        }
-        for run, c in zip(found, configurations, strict=True)
-    ]
+    settings, numbers = columns.settings(found, keys), columns.measured(found, metrics)
+    rows = []
+    for run, values, measured in zip(found, settings, numbers, strict=True):
+        named = {"directory": str(run.directory), "name": run.directory.name, "program": run.summary.name}
+        named["arguments"] = " ".join(run.arguments)
+        rows.append(columns.joined(named, values, _numbers(run), measured))
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _word(value: Any) -> str | None:
-    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _numbers(run: Run) -> dict[str, Any]:

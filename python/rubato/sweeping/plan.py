@@ -16,6 +16,7 @@ from pydantic import ConfigDict, ValidationError, create_model, field_validator
 from rubato import toml
 from rubato.errors import UsageError
 from rubato.home import apps, locate, schema
+from rubato.results import metrics
 from rubato.running.options import duration
 from rubato.running.spec import OPTIONS, RunSpec, toml_value
 from rubato.suggest import did_you_mean
@@ -56,6 +57,7 @@ class Plan(_Shared):
     seeds: list[int | None] = [None]  # a number N stands for 1 to N
     config: list[str | None] = [None]
     set: dict[str, list[Any]] = {}
+    metrics: dict[str, str] = {}  # expressions by name (rubato.results.metrics)
     baseline: bool | None = None  # None: where cores vary and the application has serial code
 
     @field_validator("program", "cores", "mode", "config", "series", "env", mode="before")
@@ -96,6 +98,18 @@ class Plan(_Shared):
         flat = {k: list(v) if isinstance(v, (list, tuple)) else [v] for k, v in toml.flatten(value).items()}
         if empty := [k for k, values in flat.items() if not values]:
             raise ValueError(f"{empty[0]} needs at least one value")
+        return flat
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _metrics(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not all(isinstance(v, str) for v in toml.flatten(value).values()):
+            raise ValueError(f"is a table of names and expressions, not {value!r}")
+        flat = toml.flatten(value)
+        try:
+            metrics.own(flat)
+        except UsageError as e:
+            raise ValueError(str(e).rstrip(".")) from None
         return flat
 
     @field_validator("timeout", mode="before")

@@ -14,7 +14,7 @@ import json
 import shutil
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +27,7 @@ from rubato.home import locate
 from rubato.process import machine
 from rubato.process.child import Outcome
 from rubato.process.claim import claimed
-from rubato.results.run import Run, json_object
+from rubato.results.run import Run, is_set_aside, json_object
 from rubato.results.summary import Summary
 from rubato.running import memory
 from rubato.running.spec import RunSpec
@@ -37,6 +37,8 @@ from rubato.sweeping.pool import ClusterPool, LocalPool
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from rubato.results.metrics import Definitions
 
 FILE = "sweep.json"
 
@@ -76,11 +78,16 @@ class Sweep:
                 values.setdefault(key, {})[str(value)] = None
         return {key: list(seen) for key, seen in values.items() if len(seen) > 1}
 
-    def to_pandas(self) -> pd.DataFrame:
+    @property
+    def metrics(self) -> dict[str, str]:
+        """The metrics that its plan defines: expressions by name."""
+        return dict(_read(self.directory)["plan"].get("metrics") or {})
+
+    def to_pandas(self, metrics: Definitions | None = None) -> pd.DataFrame:
         """frame() for pandas. @raises UsageError if pandas or pyarrow is not installed."""
         from rubato.results import export
 
-        return export.to_pandas(self.frame())
+        return export.to_pandas(self.frame(metrics))
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -88,34 +95,30 @@ class Sweep:
 
         return notebook.of_sweep(self)
 
-    def frame(self) -> pl.DataFrame:
+    def frame(self, metrics: Definitions | None = None) -> pl.DataFrame:
         """One row a finished run: parameters with the values that the simulator read, then the summary's numbers with
-        dotted names; `program` is the name that `--json` gives. Without finished runs it has the columns every row
-        has, and no row."""
+        dotted names, then metrics: the built-in ones, those of the plan, and `metrics`. `program` is the name that
+        `--json` gives. Without finished runs it has the columns every row has, and no row.
+
+        @raises UsageError for a metric that names what no run has."""
         import polars as pl
 
+        from rubato.results import columns
         from rubato.toml import flatten
 
         rows = []
         runs = self.runs
         specs = {p["name"]: p["spec"] for p in self.points}
-        keys = {key for spec in specs.values() for key in spec["set"]}
-        # As the simulator read them: '64KiB' is the number 65536, so that values sort and plot as what they are.
-        values = {run.directory.name: {key: run.configuration.get(key) for key in keys} for run in runs}
-        kinds = {key: {type(of[key]) for of in values.values()} for key in keys}
-        alike = {key for key in keys if len(kinds[key]) == 1 and type(None) not in kinds[key]}
-        for run in runs:
+        keys = list(dict.fromkeys(key for spec in specs.values() for key in spec["set"]))
+        settings = columns.settings(runs, keys)
+        measured = columns.measured(runs, {**self.metrics, **(metrics or {})})
+        for run, values, numbers in zip(runs, settings, measured, strict=True):
             summary = flatten(run.summary.model_dump(exclude={"output"}) | {"program": run.summary.name})
             name = run.directory.name
             spec = specs[name]
-            rows.append(
-                {
-                    "name": name,
-                    **({"config": spec["config"]} if spec["config"] is not None else {}),
-                    **{k: values[name][k] if k in alike else str(v) for k, v in spec["set"].items()},
-                    **summary,
-                }
-            )
+            told = {k: str(spec["set"][k]) if v is None and k in spec["set"] else v for k, v in values.items()}
+            named = {"name": name, **({"config": spec["config"]} if spec["config"] is not None else {})}
+            rows.append(columns.joined(named, told, summary, numbers))
         if not rows:
             row = {"name": "", **flatten(Summary(program="", cores=0).model_dump(exclude={"output"}))}
             return pl.DataFrame([row]).clear()
@@ -240,9 +243,10 @@ _Model = TypeVar("_Model", Plan, RunSpec)
 
 
 def _is_same(before: _Model, now: _Model) -> bool:
-    """Whether the results are. A time limit changes none of a run that finished."""
+    """Whether the results are. A time limit changes none of a run that finished, and metrics are computed later."""
     if isinstance(before, Plan):
-        return before.model_copy(update={"timeout": None}) == now.model_copy(update={"timeout": None})
+        neither = {"timeout": None, "metrics": {}}
+        return before.model_copy(update=neither) == now.model_copy(update=neither)
     return dataclasses.replace(before, timeout=None) == dataclasses.replace(now, timeout=None)
 
 
@@ -353,6 +357,24 @@ def plan_of(directory: str | Path) -> Plan:
     """The plan that a sweep's directory was made with."""
     directory = Path(directory)
     return _understood(lambda fields: Plan(**fields), _read(directory)["plan"], directory)
+
+
+def sweeps_in(directories: Iterable[str | Path]) -> list[Sweep]:
+    """The sweeps that are `directories`, or lie in them, but those set aside."""
+    files = {f: d for d in map(Path, directories) for f in [d / FILE, *sorted(d.glob(f"*/{FILE}"))]}
+    return [Sweep(f.parent) for f, d in files.items() if f.is_file() and not is_set_aside(f.parent, d)]
+
+
+def metrics_of(directories: Iterable[str | Path], chosen: dict[str, str]) -> dict[str, str]:
+    """The metrics that the plans of all sweeps there define, and `chosen`, which come before a plan's of that name.
+    @raises UsageError if two plans mean different things."""
+    found: dict[str, str] = {}
+    for sweep in sweeps_in(directories):
+        for name, expression in sweep.metrics.items():
+            if name not in chosen and found.setdefault(name, expression) != expression:
+                raise UsageError(f"metric {name} is {found[name]} in one plan and {expression} in another; "
+                                 f"give --metric {name}=EXPRESSION.")  # fmt: skip
+    return found | chosen
 
 
 def _understood(made_of: Callable[[Any], _Model], fields: Any, directory: Path) -> _Model:
