@@ -82,6 +82,10 @@ def call(argv: list[str]) -> int:
 
 def _command(argv: list[str]) -> Callable[[], int]:
     """What runs the command line, with the modules that it needs loaded."""
+    if "_RUBATO_COMPLETE" in os.environ:
+        from rubato.cli import completion
+
+        return lambda: completion.answer(argv)
     from rubato.cli import quick
 
     if (quickly := quick.command(argv)) is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 import rubato
-from rubato.cli import first_page
+from rubato.cli import completion, first_page
 from rubato.cli.ending import ended
 from rubato.errors import ExitCode, UsageError
 from rubato.suggest import did_you_mean
@@ -35,6 +35,30 @@ def _common(
     version: bool = typer.Option(False, "--version", help="Print the version.", callback=_version, is_eager=True),
 ) -> None:
     pass
+
+
+class CommandOfPrograms(typer.core.TyperCommand):
+    """A command that starts programs: completes their options, too."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        ours = super().shell_complete(ctx, incomplete)
+        kind = completion_item()
+        programs = (ctx.params.get("program") or "").split(",")
+        theirs = [kind(name, help=help) for name, help in completion.program_options(programs, incomplete)]
+        if completion.is_behind_dashes():
+            return theirs
+        known = {item.value for item in ours}
+        return ours + [item for item in theirs if item.value not in known]
+
+
+def completion_item() -> Any:
+    """The parser's class of a word that completes. Some versions of typer use click's, others carry a copy."""
+    from importlib import import_module
+
+    try:
+        return import_module("typer._click.shell_completion").CompletionItem
+    except ImportError:
+        return import_module("click.shell_completion").CompletionItem
 
 
 #: What stood behind `--` on the command line: the simulated program's, never ours.

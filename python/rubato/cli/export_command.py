@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from rubato.cli import terminal
+from rubato.cli import completion, terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
 from rubato.results import export, metrics
@@ -22,7 +22,9 @@ from rubato.sweeping import sweep as sweeping
     "  rubato export runs/a runs/b --statistics --out statistics.parquet",
 )
 def export_command(
-    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Run or sweep directories.")],
+    directories: Annotated[list[str], typer.Argument(
+        metavar="DIR...", help="Run or sweep directories.", autocompletion=completion.results,
+    )],  # fmt: skip
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="A .csv or .parquet file; default: CSV on standard output.")
     ] = None,

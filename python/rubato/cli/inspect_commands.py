@@ -14,7 +14,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from rubato.cli import terminal
+from rubato.cli import completion, terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
 from rubato.home import apps, doctor, locate, schema
@@ -40,7 +40,9 @@ def _table(*columns: str) -> Table:
 
 @app.command("apps", epilog="[bold]Example[/]\n\n  rubato apps sssp")
 def apps_command(
-    name: Annotated[str | None, typer.Argument(help="Show one application's inputs and options.")] = None,
+    name: Annotated[str | None, typer.Argument(
+        help="Show one application's inputs and options.", autocompletion=completion.applications,
+    )] = None,  # fmt: skip
     json_: Json = False,
 ) -> int:
     """List the applications, or show one's inputs, options and source."""
@@ -93,8 +95,12 @@ app.add_typer(config_app, name="config")
 
 @config_app.command("show", epilog="[bold]Example[/]\n\n  rubato config show --config espresso-256 --set chip.cores=64")
 def config_show(
-    config: Annotated[str | None, typer.Option(help="Chip description.")] = None,
-    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Override a key.")] = None,
+    config: Annotated[str | None, typer.Option(
+        help="Chip description.", autocompletion=completion.configurations,
+    )] = None,
+    set: Annotated[list[str] | None, typer.Option(
+        metavar="KEY=VALUE", help="Override a key.", autocompletion=completion.settings,
+    )] = None,
 ) -> int:
     """Print the resolved configuration as TOML: every key, also those that were not given."""
     settings = settings_of(set or [])
@@ -109,8 +115,12 @@ def config_show(
 
 @config_app.command("check", epilog="[bold]Example[/]\n\n  rubato config check my-chip.toml")
 def config_check(
-    file: Annotated[str | None, typer.Argument(help="A chip description.")] = None,
-    config: Annotated[str | None, typer.Option(help="The same, as other commands name it.")] = None,
+    file: Annotated[str | None, typer.Argument(
+        help="A chip description.", autocompletion=completion.configurations,
+    )] = None,
+    config: Annotated[str | None, typer.Option(
+        help="The same, as other commands name it.", autocompletion=completion.configurations,
+    )] = None,
 ) -> int:
     """Check a chip description; problems come with file, line and key."""
     chosen = file or config
@@ -130,7 +140,9 @@ def _ask(command: list[str]) -> str:
 
 @config_app.command("explain", epilog="[bold]Example[/]\n\n  rubato config explain l2.size")
 def config_explain(
-    key: Annotated[str, typer.Argument(help="A key such as l2.size, or a section such as l2.")],
+    key: Annotated[str, typer.Argument(
+        help="A key such as l2.size, or a section such as l2.", autocompletion=completion.keys,
+    )],
     json_: Json = False,
 ) -> int:
     """Say what a key means, with its unit, range and default."""
@@ -170,8 +182,8 @@ def _plain(value: Any) -> str:
 
 @app.command("compare", epilog="[bold]Example[/]\n\n  rubato compare runs/sssp-64-nonspec runs/sssp-64-mayspec")
 def compare_command(
-    before: Annotated[str, typer.Argument(metavar="DIR")],
-    after: Annotated[str, typer.Argument(metavar="DIR")],
+    before: Annotated[str, typer.Argument(metavar="DIR", autocompletion=completion.results)],
+    after: Annotated[str, typer.Argument(metavar="DIR", autocompletion=completion.results)],
     each: Annotated[bool, typer.Option("--each", help="Every tile, core and link by itself.")] = False,
     limit: Annotated[int, typer.Option(help="Statistics to show; 0: all.")] = 30,
     json_: Json = False,

@@ -88,12 +88,15 @@ def with_options(options: Iterable[Given], *, before: str | None = None) -> Call
     that parameter of the command."""
     import typer
 
+    from rubato.cli.completion import of_option
+
     types: dict[str, Any] = {FLAG: bool, NUMBER: int | None, WORD: str | None, LIST: list[str] | None}
     parameters = []
     for one in options:
         name = [one.flag] if one.kind == FLAG else []
         kind = str if one.default is not None else types[one.kind]
-        told = Annotated[kind, typer.Option(*name, metavar=one.metavar, help=one.help)]
+        told = Annotated[kind, typer.Option(*name, metavar=one.metavar, help=one.help,
+                                              autocompletion=of_option(one.name))]  # fmt: skip
         default = False if one.kind == FLAG else one.default
         parameters.append(inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=told))
 

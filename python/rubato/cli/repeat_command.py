@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rubato.cli import app as command_line
-from rubato.cli import terminal
+from rubato.cli import completion, terminal
 from rubato.cli.shown import execute_shown, report_outcome
 from rubato.errors import ExitCode, UsageError
 from rubato.names import plural
@@ -20,7 +20,9 @@ from rubato.running.run import prepare
 
 @command_line.app.command("repeat", epilog="[bold]Example[/]\n\n  rubato repeat runs/sssp-16")
 def repeat_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    run: Annotated[Path, typer.Argument(
+        metavar="RUN", help="A run's directory.", autocompletion=completion.results,
+    )],
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Its directory; default: a new one.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a run that is in DIR already.")] = False,
     changed: Annotated[bool, typer.Option("--changed", help="Repeat though the program's file has changed.")] = False,

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from rubato import report
-from rubato.cli import terminal
+from rubato.cli import completion, terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
 from rubato.report import energy
@@ -24,7 +24,10 @@ from rubato.results import metrics
 def report_command(
     directories: Annotated[
         list[str],
-        typer.Argument(metavar="DIR...", help="Run or sweep directories, profiles of transactions, or publications."),
+        typer.Argument(
+            metavar="DIR...", help="Run or sweep directories, profiles of transactions, or publications.",
+            autocompletion=completion.results,
+        ),  # fmt: skip
     ],
     out: Annotated[str | None, typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
     title: Annotated[str | None, typer.Option(help="The heading.")] = None,

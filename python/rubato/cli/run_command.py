@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rubato.cli import app as command_line
+from rubato.cli import completion
 from rubato.cli.options import OF_RUN, with_options
 from rubato.cli.shown import start
 
@@ -24,13 +25,16 @@ EPILOG = """[bold]Examples[/]
 
 @command_line.app.command(
     "run",
+    cls=command_line.CommandOfPrograms,
     epilog=EPILOG,
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 @with_options(OF_RUN)
 def run_command(
     context: typer.Context,
-    program: Annotated[str | None, typer.Argument(help="An application (`rubato apps`), or an executable.")] = None,
+    program: Annotated[str | None, typer.Argument(
+        help="An application (`rubato apps`), or an executable.", autocompletion=completion.applications,
+    )] = None,  # fmt: skip
     **options: Any,
 ) -> int:
     """Run one program on a simulated chip, or on this machine, and summarize what happened.

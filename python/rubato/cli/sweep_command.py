@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rubato.cli import app as command_line
-from rubato.cli import terminal
+from rubato.cli import completion, terminal
 from rubato.cli.options import SHARED_BY_SWEEPS, plan_fields, with_options
 from rubato.cli.words import foreign_words, no_such_option
 from rubato.errors import ExitCode, UsageError
@@ -22,6 +22,7 @@ from rubato.process import machine
 from rubato.results import metrics
 from rubato.results.intervals import interval, relative_spread
 from rubato.running import memory
+from rubato.running.spec import MODES
 from rubato.sweeping import sweep as sweeping
 from rubato.sweeping.plan import PERTURB, Plan, make_plan
 from rubato.sweeping.sweep import Sweep
@@ -43,21 +44,28 @@ Opt = typer.Option
 
 
 @command_line.app.command(
-    "sweep", epilog=EPILOG, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+    "sweep",
+    cls=command_line.CommandOfPrograms,
+    epilog=EPILOG,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 @with_options(SHARED_BY_SWEEPS, before="baseline")
 def sweep_command(
     context: typer.Context,
     plan: Annotated[str | None, typer.Argument(metavar="PLAN.toml", help="The same fields as the options.")] = None,
-    program: Annotated[str | None, Opt(metavar="P,P,...", help="Applications or executables.")] = None,
+    program: Annotated[str | None, Opt(metavar="P,P,...", help="Applications or executables.",
+                                              autocompletion=completion.several(completion.applications))] = None,
     cores: Annotated[str | None, Opt(metavar="N,N,...", help="Numbers of cores.")] = None,
-    mode: Annotated[str | None, Opt(metavar="MODE,...", help="spec, nonspec, mayspec.")] = None,
+    mode: Annotated[str | None, Opt(metavar="MODE,...", help="spec, nonspec, mayspec.",
+                                           autocompletion=completion.several(completion.one_of(MODES)))] = None,
     seeds: Annotated[
         int | None,
         Opt(metavar="N", help="Repeat each point with the chip's seeds 1 to N. One of the input: `-- --seed N`."),
     ] = None,
-    set: Annotated[list[str] | None, Opt(metavar="KEY=V,V,...", help="Values of a configuration key.")] = None,
-    config: Annotated[str | None, Opt(metavar="FILE,...", help="Chip descriptions.")] = None,
+    set: Annotated[list[str] | None, Opt(metavar="KEY=V,V,...", help="Values of a configuration key.",
+                                                autocompletion=completion.swept_settings)] = None,
+    config: Annotated[str | None, Opt(metavar="FILE,...", help="Chip descriptions.",
+                                             autocompletion=completion.several(completion.configurations))] = None,
     metric: Annotated[
         list[str] | None, Opt(metavar="NAME=EXPRESSION", help="A number of your own in its tables; repeatable.")
     ] = None,

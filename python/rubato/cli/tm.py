@@ -17,7 +17,7 @@ import typer
 from rich.markup import escape
 
 from rubato import report
-from rubato.cli import terminal
+from rubato.cli import completion, terminal
 from rubato.cli.app import app
 from rubato.errors import ExitCode, UsageError
 from rubato.home import locate
@@ -85,7 +85,9 @@ DEFAULT_PROFILE = Path("tm.profile")
 def run_command(
     command: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGS...", help="The program and its arguments.")],
     method: Annotated[
-        str | None, typer.Option(help=f"{', '.join(METHODS)}. Default: RUBATO_ITM_METHOD, or else eager.")
+        str | None,
+        typer.Option(help=f"{', '.join(METHODS)}. Default: RUBATO_ITM_METHOD, or else eager.",
+                     autocompletion=completion.one_of(METHODS)),  # fmt: skip
     ] = None,
     manager: Annotated[
         str | None, typer.Option(help="none, backoff, hourglass[:N], serialize[:N]. Default: RUBATO_ITM_MANAGER.")

@@ -83,12 +83,17 @@ def app_files() -> list[Path]:
     return sorted(f for h in homes() for f in (h / "apps").glob("*/app.toml"))
 
 
+def shipped_configs() -> dict[str, Path]:
+    """The shipped chip descriptions by name."""
+    return {f.stem: f for h in homes() for f in sorted((h / "configs").glob("*.toml"))}
+
+
 def config_file(name: str) -> Path:
     """A chip description: a path, or the name of one of the shipped ones (`espresso-256`)."""
     path = Path(name)
     if path.is_file():
         return path
-    shipped = {f.stem: f for h in homes() for f in (h / "configs").glob("*.toml")}
+    shipped = shipped_configs()
     if path.stem in shipped and str(path.parent) == ".":
         return shipped[path.stem]
     from rubato.suggest import did_you_mean
