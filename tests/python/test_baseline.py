@@ -224,3 +224,10 @@ def test_the_chart_stands_intervals_of_any_width_and_both_references(serial_home
         after = page.run(f"return {chart}.innerHTML")
         assert after != before and "serial code" in after
         assert [e["message"] for e in page.log("browser")] == []
+
+
+def test_a_small_speed_up_is_not_said_to_be_none():
+    from rubato.report.cards import _times
+
+    assert [_times(ratio) for ratio in (0.000541, 0.0999, 0.1, 1.268, 12)] == [
+        "0.00054×", "0.1×", "0.10×", "1.27×", "12.00×"]  # fmt: skip

@@ -9,6 +9,7 @@ import sys
 
 import typer
 
+import rubato
 from rubato.cli import first_page, load
 from rubato.cli.app import app
 
@@ -37,6 +38,19 @@ def test_it_imports_neither_the_parser_nor_the_commands() -> None:
     modules = loaded.splitlines()[-1].split()
     for heavy in ("typer", "rich", "pydantic", "rubato.home.apps", "polars", "asyncio"):
         assert not [m for m in modules if m == heavy or m.startswith(f"{heavy}.")]
+
+
+def test_the_version_needs_neither_the_parser_nor_the_commands() -> None:
+    code = """
+import os, sys
+os._exit = lambda code: print(code, *sorted(sys.modules)) or sys.exit(code)
+from rubato.cli import main
+main(["--version"])
+"""
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    version, modules = printed.splitlines()
+    assert version == f"rubato {rubato.__version__}"
+    assert modules.startswith("0 ") and not {"typer", "rich", "pydantic", "polars"} & set(modules.split())
 
 
 def test_the_command_shows_it() -> None:

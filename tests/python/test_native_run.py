@@ -12,6 +12,7 @@ import pytest
 
 import rubato
 from helpers import call, files, start, wait_for
+from rubato.running import native
 from test_run import one_sentence
 
 
@@ -157,9 +158,26 @@ def test_the_reason_is_what_is_wrong_and_not_what_stands_around_it(home, capsys)
 
 def test_a_choice_that_the_engine_cannot_have_is_wrong_usage_in_a_program_that_does_not_catch_it(home, capsys):
     own = str(home / "bin/sssp-native")
-    sentence = "99 workers were asked for, but this process may use only 2 CPUs"
-    assert call("run", own, "--engine", "native", "--out", "r", "--", "--throw", sentence) == 2
-    assert capsys.readouterr().err.endswith(f"\nrubato: {sentence}\n") and not Path("r").exists()
+    said = "99 workers were asked for, but this process may use only 2 CPUs: ask for fewer, or "
+    thrown = f"{said}set oversubscribe (RUBATO_OVERSUBSCRIBE=1)"
+    assert call("run", own, "--engine", "native", "--out", "r", "--", "--throw", thrown) == 2
+    assert capsys.readouterr().err == f"rubato: {said}give --oversubscribe.\n" and not Path("r").exists()
+
+
+def test_what_the_cpp_library_says_of_other_exceptions_is_passed_on(home, capsys):
+    assert call("run", "sssp", "--engine", "native", "--", "--throw", "too many") == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["terminate called after throwing an instance of 'X'", "  what():  too many"]
+
+
+def test_the_last_line_is_passed_on_though_the_next_one_might_have_told_more():
+    lines: list[str] = []
+    shown = native._Shown(lines.append)
+    for text in ("a", "terminate called after throwing an instance of 'int'"):
+        shown.line(text)
+    assert lines == ["a"]
+    shown.end()
+    assert lines == ["a", "terminate called after throwing an instance of 'int'"]
 
 
 def test_wrong_usage_leaves_nothing_behind(home):

@@ -400,6 +400,18 @@ def test_a_shipped_configuration_is_found_by_name(home):
     assert any(a.endswith("configs/small.toml") for a in run.manifest["command_line"])
 
 
+def test_doctor_finds_an_application_that_is_built_for_one_engine(own_home, capsys):
+    def found() -> str:
+        call("doctor", "--json")
+        return next(f["found"] for f in json.loads(capsys.readouterr().out) if f["name"] == "application sssp")
+
+    assert found() == str(own_home / "guest/sssp")
+    (own_home / "bin/sssp-native").unlink()
+    assert found() == f"{own_home / 'guest/sssp'} (not for native)"
+    (own_home / "guest/sssp").unlink()
+    assert found() == ""
+
+
 def test_doctor_derives_the_number_of_native_workers(own_home, capsys):
     info = own_home / "bin/rubato-native-info"
     info.write_text("""#!/bin/sh

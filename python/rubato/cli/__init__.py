@@ -42,8 +42,8 @@ def main(argv: list[str] | None = None) -> None:
     # could come out anywhere in them.
     _at_interrupts(end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)  # the script holds them back until here
-    if arguments in (["--help"], ["-h"]):
-        _show_first_page()
+    if arguments in (["--help"], ["-h"], ["--version"]) and "_RUBATO_COMPLETE" not in os.environ:
+        _show_first_page(arguments[0])
     command = _command(arguments)
     from rubato.cli.ending import interrupt
 
@@ -61,11 +61,12 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _show_first_page() -> None:
+def _show_first_page(option: str) -> None:
+    """What needs no parser: the help, or the version."""
     from rubato.cli import first_page
 
     try:
-        first_page.show()
+        first_page.show_version() if option == "--version" else first_page.show()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os._exit(141)

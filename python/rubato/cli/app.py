@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-import rubato
 from rubato.cli import completion, first_page
 from rubato.cli.ending import ended
 from rubato.errors import ExitCode, UsageError
@@ -26,7 +25,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"rubato {rubato.__version__}")
+        first_page.show_version()
         raise typer.Exit
 
 

@@ -66,3 +66,9 @@ def show() -> None:
     import shutil
 
     print(text(min(shutil.get_terminal_size((100, 24)).columns, 120)), end="", flush=True)
+
+
+def show_version() -> None:
+    import rubato
+
+    print(f"rubato {rubato.__version__}", flush=True)

@@ -78,7 +78,10 @@ def findings() -> list[Finding]:
     result.append(_native())
     result += _transactions()
     for name, app in apps.all_apps().items():
-        found = "" if app.missing else str(app.built_for(app.engines[0]))
+        built = [path for engine in app.engines if (path := app.built_for(engine)) is not None]
+        found = str(built[0]) if built else ""
+        if built and app.missing:  # as in a wheel, which has the chip's only
+            found += f" (not for {', '.join(app.missing)})"
         result.append(Finding(f"application {name}", app.summary, found, "make build", False))
     return result
 

@@ -200,7 +200,12 @@ def _speedup_heads(w: Workload) -> list[str]:
 
 
 def _speedups(p: Point, reference: Point, serial: Point | None) -> list[str]:
-    return [f"{p.speedup_over(r).mean:.2f}×" for r in (reference, serial) if r is not None]
+    return [_times(p.speedup_over(r).mean) for r in (reference, serial) if r is not None]
+
+
+def _times(ratio: float) -> str:
+    """Two decimals, or two digits of a small one, which is not 0.00×."""
+    return f"{ratio:.2f}×" if ratio >= 0.1 else f"{ratio:.2g}×"
 
 
 def _native_numbers_card(i: int, w: Workload) -> str:

@@ -33,6 +33,8 @@ _COUNTERS, _OUTPUT, _LOG = "counters.json", "output.txt", "log.txt"
 _NOT_OPTIONS = ("RUBATO_HOME", "RUBATO_DATA", "RUBATO_TRACEBACK")
 #: What the engine throws when it starts with a choice that it cannot have (docs/native.md); few programs catch it.
 _WRONG_CHOICE = re.compile(r"RUBATO_[A-Z_]+ is '|\d+ workers were asked for|the (trace|counters) .* cannot be written")
+#: How the C++ library begins to tell of an exception that the program did not catch; the next line has its sentence.
+_TERMINATED = "terminate called after throwing"
 _CHECK = re.compile(r"^check: (passed|failed)$", re.MULTILINE)
 
 
@@ -74,6 +76,7 @@ def _execute(
 ) -> Outcome:
     command = [str(spec.executable()), *spec.program_arguments()]
     settings = environment(spec, directory)
+    shown = _Shown(on_error) if on_error else None
     with (directory / "run.toml").open("w", encoding="utf-8", errors="replace") as file:
         file.write(_manifest(spec, command, settings))
     with _lines(directory / _OUTPUT) as output, _lines(directory / _LOG) as log:
@@ -82,11 +85,13 @@ def _execute(
             environment=os.environ | settings,
             timeout=spec.timeout,
             on_output=[lambda line: output.write(line + "\n"), *([on_output] if on_output else [])],
-            on_error=[lambda line: log.write(line + "\n"), *([on_error] if on_error else [])],
+            on_error=[lambda line: log.write(line + "\n"), *([shown.line] if shown else [])],
             on_poll=(lambda seconds: on_progress({"native": True}, seconds)) if on_progress else None,
             stdin=stdin,
             cancelled=cancelled,
         )
+    if shown:
+        shown.end()
     code, reason = _verdict(spec, ended)
     counters = _counters(directory)
     if code == ExitCode.SUCCESS and counters is None:
@@ -101,6 +106,36 @@ def _execute(
     else:
         _write_results(spec, directory, counters, ended, int(code), reason)
     return Outcome(directory, int(code), reason, ended.seconds)
+
+
+class _Shown:
+    """Passes lines of standard error on, but for those by which the C++ library tells of a wrong choice: the sentence
+    that ends the command says it."""
+
+    def __init__(self, pass_on: Line):
+        self._pass_on = pass_on
+        self._held: list[str] = []
+
+    def line(self, text: str) -> None:
+        if self._held and _WRONG_CHOICE.match(_exception(text)):
+            self._held.clear()
+            return
+        self.end()
+        if text.startswith(_TERMINATED):
+            self._held.append(text)
+        else:
+            self._pass_on(text)
+
+    def end(self) -> None:
+        """After the last line."""
+        for text in self._held:
+            self._pass_on(text)
+        self._held.clear()
+
+
+def _exception(line: str) -> str:
+    """The sentence of an exception that the program did not catch."""
+    return line.strip().removeprefix("what():").strip()
 
 
 def _lines(file: Path) -> IO[str]:
@@ -131,9 +166,9 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
     if -ended.code in INTERRUPTS:
         return ExitCode.INTERRUPTED, "interrupted."
     if ended.code < 0:
-        said = said.removeprefix("what():").strip()  # of an exception that nobody has caught
+        said = _exception(said)
         if ended.code == -signal.SIGABRT and _WRONG_CHOICE.match(said):
-            return ExitCode.USAGE, said
+            return ExitCode.USAGE, _by_options(said)
         return ExitCode.GUEST_FAULT, f"{spec.name} was ended by {signal.Signals(-ended.code).name}. {said}".strip()
     # Only applications are known to mean by these what the commands mean.
     if spec.app() is not None and ended.code in (ExitCode.USAGE, ExitCode.GUEST_FAULT):
@@ -141,6 +176,11 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
     if ended.code == 1:
         return ExitCode.CHECK_FAILED, said or "the program's check failed or it exited non-zero."
     return ExitCode.CHECK_FAILED, f"the program exited with status {ended.code}." + (f" {said}" if said else "")
+
+
+def _by_options(said: str) -> str:
+    """The engine's sentence for users of the command, who choose by options."""
+    return said.replace("set oversubscribe (RUBATO_OVERSUBSCRIBE=1)", "give --oversubscribe.")
 
 
 def _write_results(
