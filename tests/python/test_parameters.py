@@ -164,7 +164,8 @@ def test_the_browser_draws_the_panels_and_changes_the_axis(swept):
         page.run("const s = document.getElementById('parameters-0-axis'); s.value = 1;"
                  "s.dispatchEvent(new Event('change'))")  # fmt: skip
         second = drawn()
-        assert [lines for lines, _, _ in second] == [6] * 5 and {"true", "false", "net.contention"} <= set(second[0][2])
+        assert [(lines, whiskers) for lines, whiskers, _ in second] == [(0, 12)] * 5, "no lines between words"
+        assert {"true", "false", "net.contention"} <= set(second[0][2])
         # Neither colour alone nor mark alone: every line differs from all others without its colour.
         shapes = page.run(
             "return [...document.querySelectorAll('#parameters-0-legend svg')].map(s => {"

@@ -32,9 +32,10 @@ def chart_data(
     return {
         "modes": comparison.data(study),
         "panels": {
-            **{name: p.data() for name, p in beside.items()},
+            **{name: data for name, p in beside.items() if (data := p.data())},
             **{f"parameters-{i}": v.data() for i, v in enumerate(varied) if v.any},
         },
+        "bars": {name: p.bars.data() for name, p in beside.items()},
         "workloads": [_workload_data(w) for w in study.workloads],
         "inside": [
             {"label": run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in shown
@@ -49,7 +50,13 @@ def shown_inside(study: Study) -> list[Run]:
     runs = [r for r in study.runs if r.summary.engine == "chip" or r.trace is not None]
     first = min((r.summary.seed for r in runs), default=0)
     largest_first = sorted(runs, key=lambda r: (r.summary.engine != "chip", -r.summary.cores))
-    return [r for r in largest_first if r.summary.seed == first][:24]
+    ranks: dict[tuple[str, str], int] = {}  # programs take turns, so that each has its place
+    ranked = []
+    for run in (r for r in largest_first if r.summary.seed == first):
+        program = run.summary.name, " ".join(run.arguments)
+        ranks[program] = ranks.get(program, 0) + 1
+        ranked.append((ranks[program], run))
+    return [run for _, run in sorted(ranked, key=lambda r: r[0])][:24]
 
 
 def run_label(run: Any) -> str:

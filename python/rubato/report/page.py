@@ -72,7 +72,7 @@ def page(study: Study, title: str) -> str:
 <header class="top">
 <h1>{html.escape(title)}</h1>
 <p class="lead">{_lead(study)}</p>
-{threads.conclusions(shown, labels)}
+{threads.conclusions(study, shown, labels)}
 {_tiles(study)}
 <nav aria-label="contents">{navigation}<button id="theme" type="button">dark / light</button></nav>
 </header>
@@ -83,7 +83,9 @@ def page(study: Study, title: str) -> str:
 <noscript><p class="explain">The charts need JavaScript; the tables do not.</p></noscript>
 <script type="application/json" id="data">{data}</script>
 <script>{_asset("charts.js")}</script>
+<script>{_asset("save.js")}</script>
 <script>{_asset("panels.js")}</script>
+<script>{_asset("bars.js")}</script>
 <script>{_asset("page.js")}</script>
 </body>
 </html>

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubato.report.axes import PROGRAM, Axis, axes, runs_of
-from rubato.report.comparison import said
-from rubato.report.markup import Section, card, table
+from rubato.report.bars import Bars
+from rubato.report.markup import Section, card
 from rubato.report.parameters import ALL, lines, panels_body, point
 from rubato.report.study import Study
 from rubato.results.intervals import Interval, geometric_mean, ratio
@@ -58,6 +58,7 @@ class Programs:
         runs = [r for w in self._workloads for r in runs_of(w)]
         found = axes(runs, study.swept) if len(self._workloads) > 1 else []
         self._axes = [a for a in found if a.key != PROGRAM or self._are_builds_mixed()]
+        self.bars = Bars(self._workloads, [a for a in self._axes if a.key != PROGRAM])
         over = [self._over(a) for a in self._axes if a.key != PROGRAM]
         self._all = [o for o in over if o is not None]
 
@@ -79,18 +80,23 @@ class Programs:
 
     @property
     def any(self) -> bool:
-        return bool(self._all)
+        return bool(self._all) or self.bars.any
 
     def section(self, identifier: str) -> Section:
-        first = self._all[0]
         text = (
-            f"How many times faster each program is than itself at <b>{html.escape(first.words(first.reference))}</b>, "
-            "on one scale: ratios of means over seeds, with 95 % intervals (delta method, Welch's degrees of freedom). "
-            "The last panel is the geometric mean of the points that every program has. Over another parameter the "
-            "dotted line, 1×, is the point of its first value."
+            "Each program relative to itself at a point that you choose: ratios of means over seeds, with 95&nbsp;% "
+            "intervals (delta method, Welch's degrees of freedom). The last group is the geometric mean over all "
+            "programs, where each has the point. On a scale without 0, bars begin at 1×."
         )
-        body = panels_body(identifier, [o.axis for o in self._all])
-        body += f"<h3>Over {html.escape(first.axis.title)}</h3>{self._table(first)}"
+        body = self.bars.body(f"{identifier}-bars")
+        if self._all:
+            first = self._all[0]
+            body += (
+                "<h3>Over one parameter</h3>"
+                f'<p class="explain">Relative to <b>{html.escape(first.words(first.reference))}</b>; over another '
+                "parameter to the point of its first value, the dotted line.</p>"
+            )
+            body += panels_body(identifier, [o.axis for o in self._all])
         return identifier, "Programs", card(identifier, "Programs side by side", text, body)
 
     def data(self) -> list[dict[str, Any]]:
@@ -116,15 +122,6 @@ class Programs:
             "lines": [{"name": name, "points": points} for name, points in drawn.items()],
         }  # fmt: skip
 
-    @staticmethod
-    def _table(o: _Over) -> str:
-        means = o.means()
-        columns = list(dict.fromkeys(p for t in o.times.values() for p in t))
-        rows = [
-            [name, *(said(r[p]) if p in r else "" for p in columns)]
-            for name, r in [*((n, o.ratios(n)) for n in o.times), ("geometric mean", means)]
-        ]
-        return table(["program", *(f">{o.words(p)}" for p in columns)], rows, wrap={0})
 
 
 def sides(study: Study) -> dict[str, Programs]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING
 
 from rubato.names import short_name
@@ -11,19 +12,30 @@ from rubato.report.markup import PART_NAMES, Section, card, number, table
 from rubato.results.contention import KINDS
 
 if TYPE_CHECKING:
+    from rubato.report.study import Study
     from rubato.results.run import Run
 
 _MOST = 15  # rows of each table
 _MOST_RUNS = 8
 
 
-def conclusions(runs: list[Run], labels: list[str]) -> str:
-    """The sentences on top of the page; of one run without its name."""
-    said = [(label, run.conclusion) for label, run in zip(labels, runs, strict=True) if run.conclusion][:_MOST_RUNS]
+def conclusions(study: Study, runs: list[Run], labels: list[str]) -> str:
+    """The sentences on top of the page: of several programs one each, of the largest chip; of one program those that
+    differ in more than their numbers. Of one run it stands without its name."""
+    said: list[tuple[str, str]] = []
+    seen: set[tuple[str, ...]] = set()
+    is_one = len(study.workloads) == 1
+    for label, run in zip(labels, runs, strict=True):
+        kind = re.sub(r"[\d.]+ %", "", run.conclusion) if is_one else run.summary.name, " ".join(run.arguments)
+        if run.conclusion and kind not in seen:
+            seen.add(kind)
+            said.append((label, run.conclusion))
+    said = said[:_MOST_RUNS]
     if not said:
         return ""
     if len(said) == 1:
-        return f'<p class="conclusion">{html.escape(said[0][1])}</p>'
+        named = f"<b>{html.escape(said[0][0])}:</b> " if len(runs) > 1 else ""
+        return f'<p class="conclusion">{named}{html.escape(said[0][1])}</p>'
     rows = "".join(f"<li><b>{html.escape(label)}:</b> {html.escape(text)}</li>" for label, text in said)
     return f'<ul class="conclusion">{rows}</ul>'
 

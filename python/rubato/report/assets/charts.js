@@ -80,7 +80,8 @@ function draw(container, render) {
 function redraw(container) {
   const width = Math.floor(container.clientWidth);
   if (width === 0) return;
-  container.replaceChildren(drawn.get(container)(width));
+  const root = drawn.get(container)(width);
+  container.replaceChildren(root, saveButton(root));
   container.dataset.rendered = width;
 }
 const watcher = new ResizeObserver((entries) => {
@@ -153,7 +154,7 @@ function speedupChart(container, data, isLinear) {
   draw(container, (width) => {
     const named = width > 560;
     const longest = Math.max(...data.series.map((s) => s.name.length));
-    const m = {left: 46, right: named ? Math.min(220, 24 + longest * 6.6) : 14, top: 14, bottom: 40};
+    const m = {left: 46, right: named ? Math.min(220, 24 + longest * 6.9) : 14, top: 14, bottom: 40};
     const height = Math.min(460, Math.max(280, width * 0.52));
     const xs = [...new Set(data.series.flatMap((s) => s.points.map((p) => p.x)))].sort((a, b) => a - b);
     // Intervals widen the axis by a factor of 4 at most: those of two runs may span many powers of ten.
@@ -190,7 +191,7 @@ function speedupChart(container, data, isLinear) {
       svg('text', {x: m.left + 6, y: py(data.line) - 5, text: 'serial code'}));
     }
     data.series.forEach((s, i) => drawSeries(root, s, i, px, py));
-    if (named) labelEnds(root, data.series, px, py, m.top);
+    if (named) labelEnds(root, data.series, px, py, m.top, Math.floor((m.right - 12) / 6.9));
     hoverLine(root, data, xs, px, {m, width, height});
     return root;
   });
@@ -250,13 +251,15 @@ function drawSeries(root, s, index, px, py) {
   }
 }
 
-function labelEnds(root, series, px, py, top) {
+/// `most` is how many letters there is room for.
+function labelEnds(root, series, px, py, top, most) {
   const ends = series.map((s, i) => ({s, i, p: s.points[s.points.length - 1]})).sort((a, b) => b.p.y - a.p.y);
   let last = top - 20;
   for (const {s, i, p} of ends) {
     const y = Math.max(last + 15, py(p.y) + 4);
     last = y;
-    root.append(svg('text', {x: px(p.x) + 11, y, style: `fill:var(--s${i % 8});font-weight:600`, text: s.name}));
+    root.append(svg('text', {x: px(p.x) + 11, y, style: `fill:var(--s${i % 8});font-weight:600`, text: shorter(s.name, most)},
+      ...(s.name.length > most ? [svg('title', {text: s.name})] : [])));
   }
 }
 

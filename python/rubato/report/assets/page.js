@@ -75,6 +75,7 @@ for (const [id, axes] of Object.entries(data.panels)) {
   if (select) select.addEventListener('change', () => showPanels(id, axes[select.value]));
   showPanels(id, axes[0]);
 }
+for (const [id, bars] of Object.entries(data.bars)) showBars(`${id}-bars`, bars);
 const speedups = data.workloads.map(({speedup}) => ({chart: speedup, isLinear: false}));
 const showSpeedup = (i) => speedupChart(at(`speedup-chart-${i}`), speedups[i].chart, speedups[i].isLinear);
 switches('speedup', 'linear', (i, isLinear) => { speedups[i].isLinear = isLinear; showSpeedup(i); });

@@ -37,7 +37,7 @@ function linePanel(container, axis, data, scale) {
       : (axis.kind === 'linear' ? linear : log2)(from, to, m.left + 14, width - m.right - 14);
     const py = (scale.isLog ? log2 : linear)(scale.from, scale.to, height - m.bottom, m.top);
     const clamp = (v) => py(Math.min(scale.to, Math.max(scale.from, v)));
-    // Lines over words stand beside each other: there is nothing between two words that a line could mean.
+    // Marks over words stand beside each other.
     const count = data.lines.length, apart = isWords && count > 1 ? Math.min(12, room * 0.7 / count) : 0;
     const px = (x, i) => along(x) + (i - (count - 1) / 2) * apart;
     const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': data.label});
@@ -69,8 +69,11 @@ function linePanel(container, axis, data, scale) {
 function panelLine(root, line, i, {px, py, isWords}) {
   const {colour, dashes} = look(i);
   const d = line.points.map((p, k) => `${k ? 'L' : 'M'}${px(p.x)} ${py(p.y)}`).join('');
-  root.append(svg('path', {d, class: 'line', fill: 'none', style: `stroke:${colour}`, 'stroke-width': isWords ? 1 : 2,
-    opacity: isWords ? 0.6 : 1, 'stroke-linejoin': 'round', 'stroke-dasharray': dashes}));
+  // There is nothing between two words that a line could mean.
+  if (!isWords) {
+    root.append(svg('path', {d, class: 'line', fill: 'none', style: `stroke:${colour}`, 'stroke-width': 2, 'stroke-linejoin': 'round',
+      'stroke-dasharray': dashes}));
+  }
   for (const p of line.points) {
     const x = px(p.x);
     if (hasInterval(p)) {
