@@ -40,6 +40,8 @@ def complete(home, monkeypatch, capsys):
         ("rubato apps ", ["sssp"]),
         ("rubato run --mode ", ["spec", "nonspec", "mayspec"]),
         ("rubato run sssp --mode n", ["nonspec"]),
+        ("rubato run sssp --mode=n", ["--mode=nonspec"]),
+        ("rubato run sssp --set=task.mayspec=s", ["--set=task.mayspec=spec"]),
         ("rubato run sssp --engine ser", ["serial"]),
         ("rubato run sssp --alloc i", ["ideal"]),
         ("rubato run sssp --config sm", ["small"]),
@@ -117,6 +119,17 @@ def test_every_line_is_a_word_however_long_the_help(home):
 )
 def test_words_that_bash_splits_are_joined(words, current, joined, where):
     assert rejoined(words, current) == (joined, where)
+
+
+def test_zsh_gets_whole_words_too(home):
+    def answer(line: str) -> str:
+        environment = os.environ | {"_RUBATO_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line}
+        return subprocess.run(COMMAND, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert answer("rubato run sssp --mode=").strip() == (
+        """_arguments '*: :(("--mode=spec"\n"--mode=nonspec"\n"--mode=mayspec"))'""")
+    assert '(("l2.size=262144":"Size of a tile' in answer("rubato run sssp --set l2.s")
+    assert answer("rubato run sssp --out=x").strip() == "_files"
 
 
 #: Words as bash has them (it splits at `=`), and what replaces the last.

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -184,6 +185,8 @@ def answer(argv: list[str]) -> int:
 
     words = _words()
     load(words[1:2] if len(words) > 2 else [])  # of the other commands nothing is asked
+    if os.environ[VARIABLE] in ("complete_fish", "complete_zsh"):
+        return _answer_with_options(argv)
     if os.environ[VARIABLE] != "complete_bash" or "COMP_WORDS" not in os.environ:
         return app.call(argv)
     split, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ.get("COMP_CWORD", "0"))
@@ -200,3 +203,27 @@ def answer(argv: list[str]) -> int:
         # Bash replaces only what stands behind the last `=`.
         sys.stdout.write("".join(line.removeprefix(present) + "\n" for line in text.getvalue().splitlines()))
         sys.stdout.flush()
+
+
+def _answer_with_options(argv: list[str]) -> int:
+    """The answer for shells that replace the whole word: for `--mode=no` the parser gives `nonspec` alone."""
+    from rubato.cli import app
+
+    typed = _words()[-1] if _words() else ""
+    option = typed[: typed.find("=") + 1] if typed.startswith("--") and not is_behind_dashes() else ""
+    text = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(text):
+            return app.call(argv)
+    finally:
+        sys.stdout.write(with_option(option, text.getvalue(), os.environ[VARIABLE]))
+        sys.stdout.flush()
+
+
+def with_option(option: str, answer: str, shell: str) -> str:
+    """The parser's answer with `option` before each word. The answer for fish has a word a line, the one for zsh is a
+    call of `_arguments` with words in quotes, one a line."""
+    if not option:
+        return answer
+    begin = r'(?m)^(?=.)' if shell == "complete_fish" else r'(?m)(?:(?<=\(\()|^)"(?=.)'
+    return re.sub(begin, option if shell == "complete_fish" else f'"{option}', answer)

@@ -109,8 +109,8 @@ def _transactions() -> list[Finding]:
     return [
         Finding("compiler for transactions", "g++ -fgnu-tm", compiler, "apt install g++", needed=False),
         Finding("librubato_itm", "transactions in the place of GCC's libitm", ours, "make build", needed=False),
-        Finding("a program's transactions", "which library they get, and why", str(library) if library.path else "",
-                "apt install libitm1", needed=False),
+        Finding("a program's transactions", "which library they get, and why", library.named if library.path else "",
+                "apt install libitm1", needed=False, details=(library.reason,)),
         Finding("hardware transactions", "method rtm, GCC's htm", rtm, "none: this processor has no RTM", needed=False),
         Finding("membarrier", "threads learn of waiting ones at no cost", _membarrier(),
                 "none: this kernel does not have it, and every transaction has one fence more", needed=False),

@@ -30,9 +30,13 @@ class Found:
     is_ours: bool
     reason: str
 
-    def __str__(self) -> str:
+    @property
+    def named(self) -> str:
         name = "librubato_itm" if self.is_ours else "GCC's libitm" if self.path else "no library"
-        return f"{name}{f' ({self.path})' if self.path else ''}: {self.reason}"
+        return f"{name} ({self.path})" if self.path else name
+
+    def __str__(self) -> str:
+        return f"{self.named}: {self.reason}"
 
 
 def is_ours(library: Path) -> bool:
