@@ -162,6 +162,21 @@ def test_what_documents_run_is_there_after_make_build(build: Path) -> None:
     assert named <= known, f"named in documents, and not built by `make build`: {sorted(named - known)}"
 
 
+OUT = re.compile(r"--out[= ](\S+)")
+
+
+def test_no_two_documents_write_the_same_results() -> None:
+    """The other tests give each document a folder of its own. A reader follows them one after the other in one folder,
+    where commands refuse to replace a run."""
+    writers: dict[str, set[str]] = {}
+    for document in DOCUMENTS:
+        texts = [step.text for step in steps(document.read_text()) if isinstance(step, Command)]
+        for name in {name for text in texts for name in OUT.findall(text)}:
+            writers.setdefault(name, set()).add(document.name)
+    assert len(writers) > 20, "the expression above finds what it is for"
+    assert not {name: sorted(names) for name, names in writers.items() if len(names) > 1}
+
+
 def test_every_page_is_in_the_list_of_pages() -> None:
     listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs" / "README.md").read_text()))
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
