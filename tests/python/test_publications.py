@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers import heed_interrupts
 
 from rubato import report
 from rubato.errors import UsageError
@@ -103,7 +104,8 @@ class Bench:
                    "--jobs", "2", *words]  # fmt: skip
         environment = os.environ | {"RUBATO_BUILD": str(self.folder / "build"), "COLUMNS": "120"}
         return subprocess.Popen([sys.executable, *map(str, command)], env=environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                preexec_fn=heed_interrupts)  # fmt: skip
 
     def __call__(self, *words: object) -> tuple[int, str, str]:
         process = self.start(*words)

@@ -48,9 +48,10 @@ TEST(Programs, RefuseChecksThatAreOfOneProgramWithTasks) {
   EXPECT_THAT(refusal_of({4, 4}, {}, [](Config& c) { c.run.check_replay = true; }),
               HasSubstr("--check-replay"));
   EXPECT_THAT(refusal_of({4, 4}, {}, [](Config& c) { c.run.check_ties = true; }), HasSubstr("--check-ties"));
-  EXPECT_THAT(refusal_of({4, 4}, {}, [](Config& c) { c.run.contention = true; }),
+  EXPECT_THAT(refusal_of({4, 4}, {}, [](Config& c) { c.run.contention = "true"; }),
               HasSubstr("run.contention"));
-  EXPECT_EQ(refusal_of({8}, {}, [](Config& c) { c.run.contention = true; }), "");
+  EXPECT_EQ(refusal_of({8}, {}, [](Config& c) { c.run.contention = "true"; }), "");
+  EXPECT_EQ(refusal_of({4, 4}, {}, [](Config& c) { c.run.contention = "auto"; }), "");
 }
 
 TEST(Programs, KnowWhoseACoreIsAndGiveThoseThatAreLeftToTheFirst) {
