@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers import heed_interrupts
 
+from helpers import heed_interrupts
 from rubato import report
 from rubato.errors import UsageError
 from rubato.results import publication
