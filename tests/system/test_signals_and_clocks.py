@@ -32,14 +32,14 @@ taken 3 Resource temporarily unavailable
 timer 1, told the same 1, at most one more 1
 """
 
-# Linux sleeps and has timers by CPU time.
+# Linux sleeps by CPU time, too.
 CLOCKS = """asleep: process 1, thread 1, getrusage 1, clock 1, times 0 of 1
 a waiting thread: none 1, all of it here 1
 an ended thread: -1 Invalid argument
 by number of process: 1
 no such process: 1
 sleep by CPU time: Operation not supported
-timer by CPU time: -1 Operation not supported
+timer by CPU time: 0
 threads: as much as they did 1, getrusage 1, sum 1, process 1
 """
 
