@@ -1,4 +1,4 @@
-"""Reading TOML with errors that name file and line, and flattening tables into dotted keys."""
+"""Reading TOML with errors that name file and line, its values as text, and tables with dotted keys."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,6 +27,11 @@ def load(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} cannot be read: byte {e.start + 1} is not UTF-8, which TOML is written in.") from None
     except tomllib.TOMLDecodeError as e:
         raise UsageError(f"{path}: {e}.") from None
+
+
+def text(value: Any) -> str:
+    """A value as configurations and command lines have it: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -87,16 +87,17 @@ def keys(incomplete: str) -> Iterator[Any]:
 @_silent
 def settings(incomplete: str) -> Iterator[Any]:
     """KEY=VALUE: every key with its default, to be edited; behind the `=`, the values that there are to choose from."""
+    from rubato import toml
     from rubato.home import schema
 
     name, equals, _ = incomplete.partition("=")
     if not equals:
         for key in schema.keys().values():
-            yield f"{key.key}={_plain(key.default)}", key.description
+            yield f"{key.key}={toml.text(key.default)}", key.description
         return
     key = schema.key(name)
     choices = [True, False] if key.type in ("boolean", "bool") else key.choices or [key.default]
-    yield from (f"{name}={_plain(value)}" for value in choices)
+    yield from (f"{name}={toml.text(value)}" for value in choices)
 
 
 @_silent
@@ -107,10 +108,6 @@ def swept_settings(incomplete: str) -> Iterator[Any]:
         return iter(settings(incomplete))
     known = (setting.partition("=")[2] for setting in settings(f"{name}="))
     return (f"{name}={words}" for words in several(one_of(list(known)))(values))
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @_silent

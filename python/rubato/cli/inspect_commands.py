@@ -14,6 +14,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from rubato import toml
 from rubato.cli import completion, terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
@@ -162,10 +163,10 @@ def config_explain(
             grid.add_row("  choices", ", ".join(map(str, k.choices)))
         elif k.range is not None:
             grid.add_row("  range", _range(k.range))
-        grid.add_row("  default", escape(_plain(k.default)))
+        grid.add_row("  default", escape(toml.text(k.default)))
         if k.source:
             grid.add_row("  source", escape(k.source))
-        grid.add_row("  set it", f"--set {k.key}={escape(_plain(k.default))}")
+        grid.add_row("  set it", f"--set {k.key}={escape(toml.text(k.default))}")
         terminal.out.print(grid)
     return 0
 
@@ -174,10 +175,6 @@ def _range(value: Any) -> str:
     if isinstance(value, list) and len(value) == 2:
         return f"{value[0]:,} to {value[1]:,}"
     return str(value)
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @app.command("compare", epilog="[bold]Example[/]\n\n  rubato compare runs/sssp-64-nonspec runs/sssp-64-mayspec")
@@ -217,7 +214,7 @@ def compare_command(
     if found.configuration:
         table = _table("configuration", "before", "after")
         for c in found.configuration:
-            table.add_row(c.key, escape(_plain(c.before)), escape(_plain(c.after)))
+            table.add_row(c.key, escape(toml.text(c.before)), escape(toml.text(c.after)))
         terminal.print_table(table)
     else:
         terminal.out.print("the configurations are the same.\n")
@@ -244,7 +241,7 @@ def _compare_sweeps(found: compare_sweeps.Comparison, before: str, after: str, j
     if found.configuration:
         table = _table("configuration", "before", "after")
         for c in found.configuration:
-            table.add_row(c.key, escape(_plain(c.before)), escape(_plain(c.after)))
+            table.add_row(c.key, escape(toml.text(c.before)), escape(toml.text(c.after)))
         terminal.print_table(table)
     table = _table("program", ">cores", "mode", "settings", ">seeds", ">before", ">after", ">times faster")
     for p in found.points:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rubato import toml
 from rubato.errors import UsageError
 from rubato.results import metrics
 from rubato.results.run import Run
@@ -23,12 +24,8 @@ def settings(runs: Sequence[Run], keys: Iterable[str]) -> list[dict[str, Any]]:
             if value is None or not is_mixed:
                 row[key] = value
             else:
-                row[key] = float(value) if kinds == {int, float} else _word(value)
+                row[key] = float(value) if kinds == {int, float} else toml.text(value)
     return rows
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def measured(runs: Sequence[Run], own: metrics.Definitions | None = None) -> list[dict[str, Any]]:

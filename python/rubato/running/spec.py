@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rubato import toml
 from rubato.errors import UsageError
 from rubato.home import apps, locate, schema
 from rubato.running.options import Field, duration, option, options_of, settings_of
@@ -194,7 +195,7 @@ class RunSpec:
                 "any program runs with --alloc ideal."
             )
         for key, value in ALLOCATORS[self.alloc].items():
-            if key in self.set and str(self.set[key]).lower() != toml_value(value):
+            if key in self.set and str(self.set[key]).lower() != toml.text(value):
                 raise UsageError(f"--alloc {self.alloc} and --set {key}={self.set[key]} contradict.")
 
     def _check_serial(self) -> None:
@@ -326,14 +327,10 @@ class RunSpec:
             settings["task.mayspec"] = self.mode
         settings |= ALLOCATORS.get(self.alloc or "", {})
         for key, value in settings.items():
-            command += ["--set", f"{key}={toml_value(value)}"]
+            command += ["--set", f"{key}={toml.text(value)}"]
         return command + [word for one in options if one.option.simulator
                           for word in one.in_command(getattr(self, one.name))]  # fmt: skip
 
 
 #: What of a RunSpec command lines can set.
 OPTIONS = tuple(options_of(RunSpec))
-
-
-def toml_value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

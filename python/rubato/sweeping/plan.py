@@ -18,7 +18,7 @@ from rubato.errors import UsageError
 from rubato.home import apps, locate, schema
 from rubato.results import metrics
 from rubato.running.options import duration
-from rubato.running.spec import OPTIONS, RunSpec, toml_value
+from rubato.running.spec import OPTIONS, RunSpec
 from rubato.suggest import did_you_mean
 
 #: Options of a run that a plan passes on unchanged to every run.
@@ -182,7 +182,7 @@ class Plan(_Shared):
             parts.append(mode)
         if len(self.config) > 1 and spec.config is not None:
             parts.append(Path(spec.config).stem)
-        parts += [f"{k}={toml_value(spec.set[k])}" for k, values in self.set.items() if len(values) > 1]
+        parts += [f"{k}={toml.text(spec.set[k])}" for k, values in self.set.items() if len(values) > 1]
         if spec.seed is not None:
             parts.append(f"s{spec.seed}")
         return re.sub(r"[^A-Za-z0-9._=+-]", "_", "-".join(parts))
@@ -200,7 +200,7 @@ class Plan(_Shared):
         for point in points:
             point.spec.check()
         if self.engine == "chip":
-            pairs = [f"{key}={toml_value(value)}" for key, values in self.set.items() for value in values]
+            pairs = [f"{key}={toml.text(value)}" for key, values in self.set.items() for value in values]
             schema.check_values(pairs, [locate.config_file(c) for c in self.config if c is not None])
 
 
