@@ -212,7 +212,7 @@ bool Process::is_stack_overflow(Addr a, const Thread& thread) const {
 
 ThreadWait Process::wait_of(const Thread& thread) const {
   const Impl& impl = *impl_;
-  const Wait& wait = impl.infos[static_cast<std::size_t>(thread.tid - kFirstTid)].wait;
+  const Wait& wait = impl.info(thread).wait;
   switch (wait.kind) {
     case WaitKind::none:
       return {};

@@ -52,6 +52,18 @@ std::int64_t stat_of_host_fd(int fd, abi::Stat& result) {
   return 0;
 }
 
+std::int64_t stat_of_made_up(std::uint64_t device, std::uint64_t inode, std::uint32_t mode,
+                             abi::Stat& result) {
+  result = {};
+  result.dev = device;
+  result.ino = inode;
+  result.mode = mode;
+  result.nlink = 1;
+  result.uid = result.gid = kGuestUser;
+  result.blksize = 4096;
+  return 0;
+}
+
 std::int64_t stat_of_host_path(int parent, const char* name, abi::Stat& result) {
   struct stat info {};
   if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
@@ -226,14 +238,7 @@ std::int64_t StandardStream::seek(std::int64_t offset, int whence) {
 
 std::int64_t StandardStream::stat(abi::Stat& result) {
   if (is_regular_) return stat_of_host_fd(fd_, result);
-  result = {};
-  result.dev = 12;
-  result.ino = 100 + (can_read() ? 0u : 1u);
-  result.mode = S_IFIFO | 0600;
-  result.nlink = 1;
-  result.uid = result.gid = kGuestUser;
-  result.blksize = 4096;
-  return 0;
+  return stat_of_made_up(12, 100 + (can_read() ? 0u : 1u), S_IFIFO | 0600, result);
 }
 
 std::uint32_t StandardStream::poll(std::uint32_t events) {

@@ -240,6 +240,9 @@ void fill_random(Rng& rng, std::span<std::byte> bytes);
 /// The guest's stat of a host one; the host's user appears as the guest's.
 inline constexpr std::uint32_t kGuestUser = 1000;
 std::int64_t stat_of_host_fd(int fd, abi::Stat& result);
+/// The answer for a file that exists in the guest only; `device` tells kinds of such files apart. @returns 0.
+std::int64_t stat_of_made_up(std::uint64_t device, std::uint64_t inode, std::uint32_t mode,
+                             abi::Stat& result);
 std::int64_t stat_of_host_path(int parent, const char* name, abi::Stat& result);
 
 }  // namespace rubato::chip

@@ -38,24 +38,19 @@ std::int64_t ListedFolder::seek(std::int64_t offset, int whence) {
 }
 
 std::int64_t ListedFolder::stat(abi::Stat& result) {
-  result = {};
-  result.dev = 14;
-  result.ino = folder_number(path);
-  result.mode = S_IFDIR | 0555;
+  stat_of_made_up(14, folder_number(path), S_IFDIR | 0555, result);
   result.nlink = 2;
-  result.uid = result.gid = kGuestUser;
-  result.blksize = 4096;
   return 0;
 }
 
 std::string Process::Impl::thread_name(const Thread& thread) const {
-  const ThreadInfo& of = infos[static_cast<std::size_t>(thread.tid - kFirstTid)];
+  const ThreadInfo& of = info(thread);
   return of.name.empty() ? options.program.substr(options.program.find_last_of('/') + 1).substr(0, 15)
                          : of.name;
 }
 
 std::string Process::Impl::proc_status(const Thread& thread) const {
-  const ThreadInfo& of = infos[static_cast<std::size_t>(thread.tid - kFirstTid)];
+  const ThreadInfo& of = info(thread);
   std::uint64_t ignored = 0, caught = 0;
   for (int signal = 1; signal <= abi::kSignals; ++signal) {
     const std::uint64_t handler = actions[static_cast<std::size_t>(signal)].handler;

@@ -297,7 +297,7 @@ bool Process::has_signal(const Thread& thread) { return impl_->deliverable(threa
 
 std::optional<std::uint64_t> Process::next_timeout() const {
   if (impl_->files_changed && !impl_->file_waits.empty()) return impl_->now();
-  std::optional<std::uint64_t> next = impl_->alarm_at;
+  std::optional<std::uint64_t> next = impl_->itimers.front().next;
   if (!impl_->timeouts.empty() && (!next || impl_->timeouts.begin()->first < *next))
     next = impl_->timeouts.begin()->first;
   const std::optional<std::uint64_t> timer = impl_->next_timer();
@@ -306,9 +306,10 @@ std::optional<std::uint64_t> Process::next_timeout() const {
 
 void Process::expire_timeouts() {
   const std::uint64_t now = impl_->now();
-  if (impl_->alarm_at && *impl_->alarm_at <= now && !impl_->is_exited) {
-    impl_->alarm_at.reset();
-    if (impl_->alarm_interval != 0) impl_->alarm_at = now + impl_->alarm_interval;
+  IntervalTimer& alarm = impl_->itimers.front();
+  if (alarm.next && *alarm.next <= now && !impl_->is_exited) {
+    alarm.next.reset();
+    if (alarm.interval != 0) alarm.next = now + alarm.interval;
     abi::Siginfo siginfo{};
     siginfo.signo = abi::kSigAlrm;
     siginfo.code = 0x80;  // SI_KERNEL

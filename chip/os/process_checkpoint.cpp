@@ -64,7 +64,8 @@ void Process::save(CheckpointWriter& file) const {
   const Thread& thread = *p.threads[0];
   const ThreadInfo& info = p.infos[0];
   if (!p.pending.empty() || !info.pending.empty()) refuse("a signal is on its way");
-  const bool has_itimer = p.alarm_at || p.cpu_itimers[0].next || p.cpu_itimers[1].next;
+  const bool has_itimer = std::any_of(p.itimers.begin(), p.itimers.end(),
+                                      [](const IntervalTimer& timer) { return timer.next.has_value(); });
   if (has_itimer || !p.timeouts.empty() || !p.posix_timers.empty()) refuse("a timer of the program runs");
   const auto views = p.memory.file_views().in(0, AddressSpace::kSize);
   for (const auto& range : views) {

@@ -127,6 +127,9 @@ struct Process::Impl final : SignalSource {
   // --- process.cpp: threads and waits
   // ------------------------------------------------------------------------
   ThreadInfo& info(const Thread& thread) { return infos[static_cast<std::size_t>(thread.tid - kFirstTid)]; }
+  const ThreadInfo& info(const Thread& thread) const {
+    return infos[static_cast<std::size_t>(thread.tid - kFirstTid)];
+  }
   Thread* find_thread(std::int64_t tid);
   Thread& create_thread();
   std::size_t live_threads() const;
@@ -311,6 +314,8 @@ struct Process::Impl final : SignalSource {
   std::optional<std::uint64_t> cpu_wait(int tid, std::uint64_t due) const;
   /// The CPU time of a thread, or (0) of the process, as the cores have it.
   std::uint64_t cpu_clock_now(int tid) const;
+  /// The clock of the timer of setitimer() with this number.
+  std::uint64_t itimer_now(std::int32_t which) const;
   void expire_cpu_itimers();
   /// When the next timer expires whose expiration matters; expire_timers() tells of those that have.
   std::optional<std::uint64_t> next_timer() const;
@@ -359,9 +364,8 @@ struct Process::Impl final : SignalSource {
   SignalQueue pending;  // signals sent to the process
   /// RLIMIT_SIGPENDING: signals that queue at once.
   std::uint64_t most_pending = 16384, most_pending_hard = 16384;
-  std::optional<std::uint64_t> alarm_at;  // ITIMER_REAL
-  std::uint64_t alarm_interval = 0;
-  std::array<IntervalTimer, 2> cpu_itimers;  // ITIMER_VIRTUAL, ITIMER_PROF: on the CPU time of the process
+  /// By setitimer()'s numbers: on the clock, and two on the CPU time of the process.
+  std::array<IntervalTimer, 3> itimers;
   std::map<std::int32_t, PosixTimer> posix_timers;  // by the guest's number
   std::vector<std::weak_ptr<TimerFile>> timer_files;
 

@@ -84,16 +84,7 @@ std::int64_t Socket::read(std::span<std::byte> to) {
 }
 std::int64_t Socket::write(std::span<const std::byte> from) { return send(from, {}); }
 
-std::int64_t Socket::stat(abi::Stat& result) {
-  result = {};
-  result.dev = 8;
-  result.ino = number_;
-  result.mode = S_IFSOCK | 0777;
-  result.nlink = 1;
-  result.uid = result.gid = kGuestUser;
-  result.blksize = 4096;
-  return 0;
-}
+std::int64_t Socket::stat(abi::Stat& result) { return stat_of_made_up(8, number_, S_IFSOCK | 0777, result); }
 
 std::uint32_t Socket::poll(std::uint32_t events) {
   return state_bits() & (events | PollBits::kError | PollBits::kHangUp);

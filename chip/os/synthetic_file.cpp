@@ -12,15 +12,7 @@
 namespace rubato::chip {
 namespace {
 
-void fill_stat(abi::Stat& result, std::uint32_t mode, std::uint64_t ino) {
-  result = {};
-  result.dev = 13;
-  result.ino = ino;
-  result.mode = mode;
-  result.nlink = 1;
-  result.uid = result.gid = kGuestUser;
-  result.blksize = 4096;
-}
+constexpr std::uint64_t kDevice = 13;
 
 }  // namespace
 
@@ -80,8 +72,7 @@ std::int64_t PipeEnd::write(std::span<const std::byte> from) {
 }
 
 std::int64_t PipeEnd::stat(abi::Stat& result) {
-  fill_stat(result, S_IFIFO | 0600, pipe_->ino);
-  return 0;
+  return stat_of_made_up(kDevice, pipe_->ino, S_IFIFO | 0600, result);
 }
 
 std::uint32_t PipeEnd::poll(std::uint32_t events) {
@@ -121,10 +112,7 @@ std::int64_t EventCounter::write(std::span<const std::byte> from) {
   return 8;
 }
 
-std::int64_t EventCounter::stat(abi::Stat& result) {
-  fill_stat(result, 0600, 1);
-  return 0;
-}
+std::int64_t EventCounter::stat(abi::Stat& result) { return stat_of_made_up(kDevice, 1, 0600, result); }
 
 std::uint32_t EventCounter::poll(std::uint32_t events) {
   std::uint32_t ready = 0;
@@ -145,7 +133,7 @@ std::int64_t RandomFile::write(std::span<const std::byte> from) {
 }
 
 std::int64_t RandomFile::stat(abi::Stat& result) {
-  fill_stat(result, S_IFCHR | 0666, 9);
+  stat_of_made_up(kDevice, 9, S_IFCHR | 0666, result);
   result.rdev = 0x109;
   return 0;
 }
@@ -178,9 +166,6 @@ std::int64_t TextFile::seek(std::int64_t offset, int whence) {
   return target;
 }
 
-std::int64_t TextFile::stat(abi::Stat& result) {
-  fill_stat(result, S_IFREG | 0444, 2);
-  return 0;
-}
+std::int64_t TextFile::stat(abi::Stat& result) { return stat_of_made_up(kDevice, 2, S_IFREG | 0444, result); }
 
 }  // namespace rubato::chip

@@ -20,13 +20,6 @@ struct ItimerValue {
   abi::Timeval interval, value;
 };
 constexpr std::int32_t kItimerReal = 0, kItimerVirtual = 1, kItimerProf = 2;
-constexpr std::size_t of_cpu(std::int32_t which) { return static_cast<std::size_t>(which - kItimerVirtual); }
-
-/// A running timer has at least a microsecond left, as 0 says that it does not run.
-ItimerValue itimer_value(const IntervalTimer& timer, std::uint64_t now) {
-  const std::uint64_t left = timer.next ? std::max<std::uint64_t>(timer.left(now), 1000) : 0;
-  return {timeval_of(timer.interval), timeval_of(left)};
-}
 
 }  // namespace
 
@@ -191,21 +184,26 @@ std::int64_t Process::Impl::sys_getrusage(Call& call) {
   return user.put(call.a[1], usage) ? 0 : -EFAULT;
 }
 
+// All CPU time is the user's, so ITIMER_VIRTUAL and ITIMER_PROF differ in their signals only.
+std::uint64_t Process::Impl::itimer_now(std::int32_t which) const {
+  return which == kItimerReal ? now() : cpu_clock_now(0);
+}
+
 std::int64_t Process::Impl::sys_getitimer(Call& call) {
   const std::int32_t which = call.i32(0);
   if (which < kItimerReal || which > kItimerProf) return -EINVAL;
-  const ItimerValue value = which == kItimerReal ? itimer_value({alarm_at, alarm_interval}, now())
-                                                 : itimer_value(cpu_itimers[of_cpu(which)], cpu_clock_now(0));
+  const IntervalTimer& timer = itimers[static_cast<std::size_t>(which)];
+  // A running timer has at least a microsecond left, as 0 says that it does not run.
+  const std::uint64_t left = timer.next ? std::max<std::uint64_t>(timer.left(itimer_now(which)), 1000) : 0;
+  const ItimerValue value{timeval_of(timer.interval), timeval_of(left)};
   return user.put(call.a[1], value) ? 0 : -EFAULT;
 }
 
-// All CPU time is the user's, so ITIMER_VIRTUAL and ITIMER_PROF differ in their signals only.
 std::int64_t Process::Impl::sys_setitimer(Call& call) {
   const std::int32_t which = call.i32(0);
   if (which < kItimerReal || which > kItimerProf) return -EINVAL;
-  using Timer = ItimerValue;
-  std::optional<Timer> wanted = Timer{};
-  if (call.a[1] != 0 && !(wanted = user.get<Timer>(call.a[1]))) return -EFAULT;
+  std::optional<ItimerValue> wanted = ItimerValue{};
+  if (call.a[1] != 0 && !(wanted = user.get<ItimerValue>(call.a[1]))) return -EFAULT;
   for (const auto& time : {wanted->interval, wanted->value})
     if (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= 1000000) return -EINVAL;
   if (call.a[2] != 0) {
@@ -217,23 +215,16 @@ std::int64_t Process::Impl::sys_setitimer(Call& call) {
         std::min<std::uint64_t>(static_cast<std::uint64_t>(time.seconds), kFarAway / kSecond / 2);
     return seconds * kSecond + static_cast<std::uint64_t>(time.microseconds) * 1000;
   };
-  const std::uint64_t ns = ns_of(wanted->value);
-  if (which != kItimerReal) {
-    IntervalTimer& timer = cpu_itimers[of_cpu(which)];
-    timer = {.next = std::nullopt, .interval = ns_of(wanted->interval)};
-    if (ns != 0) timer.next = cpu_clock_now(0) + ns;
-    return 0;
-  }
-  alarm_interval = ns_of(wanted->interval);
-  alarm_at.reset();
-  if (ns != 0) alarm_at = now() + ns;
+  IntervalTimer& timer = itimers[static_cast<std::size_t>(which)];
+  timer = {.next = std::nullopt, .interval = ns_of(wanted->interval)};
+  if (const std::uint64_t ns = ns_of(wanted->value); ns != 0) timer.next = itimer_now(which) + ns;
   return 0;
 }
 
 void Process::Impl::expire_cpu_itimers() {
   for (const std::int32_t which : {kItimerVirtual, kItimerProf}) {
-    IntervalTimer& timer = cpu_itimers[of_cpu(which)];
-    const std::uint64_t count = timer.next ? timer.expirations(cpu_clock_now(0)) : 0;
+    IntervalTimer& timer = itimers[static_cast<std::size_t>(which)];
+    const std::uint64_t count = timer.next ? timer.expirations(itimer_now(which)) : 0;
     if (count == 0) continue;
     timer.consume(count);
     abi::Siginfo siginfo{};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "chip/os/guest_time.hpp"
 #include "chip/os/process_impl.hpp"
@@ -156,7 +157,7 @@ std::optional<std::uint64_t> Process::Impl::next_timer() const {
     if (!timer.next) return;
     if (const auto wait = cpu_wait(tid, *timer.next)) consider(now() + *wait);
   };
-  for (const IntervalTimer& timer : cpu_itimers) consider_cpu(0, timer);
+  for (const IntervalTimer& timer : std::span(itimers).subspan<1>()) consider_cpu(0, timer);
   for (const auto& [id, timer] : posix_timers) {
     if (timer.signal == 0 || timer.is_queued) continue;
     if (timer.cpu_of) {
