@@ -122,7 +122,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   static constexpr std::size_t kFilter = 4096;
   static constexpr std::size_t kQuiet = 65536;
   // Uses since its last transfer after which a line is not shown; spans of transfers, of which one in kSpans
-  // is shown if no core waits there. Both keep the cost of watching at a tenth.
+  // is shown if no core waits there. Both keep watching cheap (docs/cli.md).
   static constexpr std::uint32_t kMostUses = 64;
   static constexpr std::uint64_t kSpan = 64, kSpans = 4;
 

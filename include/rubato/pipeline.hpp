@@ -1,8 +1,7 @@
 // parallel_pipeline: items go through stages, a limited number at once; the same on every engine. Not part of
 // rubato.hpp: include it where it is used.
 //
-//   parallel_pipeline(8, [&] { return read_block(file); },            // std::optional: without a value, the
-//   end
+//   parallel_pipeline(8, [&] { return read_block(file); },            // a std::optional; empty at the end
 //                     [](Block block) { return compress(block); },    // several items at once
 //                     in_order([&](Block block) { write(block); }));  // one item at a time, in their order
 //
