@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -98,6 +99,9 @@ class Resources {
   std::map<std::uintptr_t, Owned> owned_;
 };
 
+/// A checked program has created a task. All others take no memory for the table.
+std::atomic<bool> are_noted{false};
+
 // Never destroyed: resources may be, after main.
 Creations& creations() {
   static Creations& all = *std::make_unique<Creations>().release();
@@ -124,8 +128,18 @@ Resources& resources() {
 
 }  // namespace
 
-void note_moved(const Task* from, const Task* to) { creations().copy(from, to); }
-void note_created(const Task* task) { creations().note(task, native::call_stack()); }
+void note_moved(const Task* from, const Task* to) {
+  if (!are_noted.load(std::memory_order_relaxed)) return;
+  try {
+    creations().copy(from, to);
+  } catch (const std::bad_alloc&) {
+    // A report about the task lacks its place then. The caller may be the watch, which can tell no caller.
+  }
+}
+void note_created(const Task* task) {
+  are_noted.store(true, std::memory_order_relaxed);
+  creations().note(task, native::call_stack());
+}
 
 /// A spec task runs alone and may touch everything.
 Declared declared_by(const Task* task) {
