@@ -24,7 +24,7 @@ FAULTS = {
     "exclusive_speculative_read": 298,
     "ignore_canary": 1,
     "clear_own_sticky_bits": 1,
-    "canary_of_writers_only": 140,
+    "canary_of_writers_only": 17,
     "forget_undo": 1,
     "undo_in_wrong_order": 1,
     "forget_child": 1,

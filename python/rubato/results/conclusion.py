@@ -74,4 +74,7 @@ def _memory_of_tasks(run: Run, total: float) -> str:
     away = sum(stats.total(f"chip.core_cycles.{c}.{part}") for c in classes for part in _AWAY)
     if working and away / working >= MEMORY:
         return f"{percent(away / working)} of the cycles of useful tasks wait for memory beyond their tile."
-    return f"{percent(working / total)} of core cycles are of tasks that count: more cores would help."
+    return (
+        f"{percent(working / total)} of core cycles are of tasks that count; idle cores, aborted attempts, "
+        f"full queues and spilling take less than {percent(NOTABLE)} each."
+    )
