@@ -24,7 +24,7 @@ def look(build: Path, fault: str, histories: int) -> subprocess.CompletedProcess
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_history_shows_the_fault(build: Path, fault: str) -> None:
-    """By an order that explains nothing, by a crash, or by a history that does not end (SIGALRM)."""
+    """By an order that explains nothing, by a crash, or by a history that does not end (SIGPROF, SIGALRM)."""
     found = look(build, fault, 200)
     assert found.returncode < 0 or "no order of its requests explains their answers" in found.stdout
 
