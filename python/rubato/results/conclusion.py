@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rubato.names import short_name
-from rubato.results import task_limits, thread_reasons
+from rubato.results import native_reasons, task_limits, thread_reasons
 from rubato.results.summary import CYCLE_CLASSES
 from rubato.results.thread_reasons import NOTABLE, percent
 
@@ -19,7 +19,9 @@ _AWAY = ("llc", "memory", "network")
 
 
 def conclusion(run: Run) -> str:
-    """Empty where a run has no cycles in detail."""
+    """Empty where a run has no cycles in detail, or its counters show no reason."""
+    if run.summary.engine == "native":
+        return native_reasons.of_native(run)
     if run.summary.engine != "chip":
         return ""
     committed = run.stats.get("tasks.committed", 0)
