@@ -36,7 +36,7 @@ FAULTS = {
 CAPSULE_FAULTS = {
     "doomed_store_performed": ("capsules", 1),
     "doomed_create_performed": ("capsules", 1),
-    "vector_unchecked": ("wild", 1),
+    "vector_unchecked": ("wild", 256),
     "handler_lost": ("capsules", 1),
     "handler_twice": ("capsules", 1),
     "handler_after_commit": ("capsules", 1),

@@ -31,7 +31,7 @@ bool has_fault(Fault fault) {
 void let_others_in() { std::this_thread::yield(); }
 
 namespace {
-/// Of all threads in a history. It takes a tenth of a second; a busy machine does not make it more.
+/// Limit of all threads in a history, which takes a tenth of a second. A busy machine does not make it more.
 constexpr itimerval kProcessorTime{.it_interval = {}, .it_value = {.tv_sec = 10, .tv_usec = 0}};
 }  // namespace
 
