@@ -51,6 +51,19 @@ def test_the_table_names_points_and_means(two, capsys):
     assert "l2.latency" in out and out.count("×") == 8 + 3
 
 
+def test_a_metric_is_compared_by_point(two, capsys):
+    assert call("compare", "a", "b", "--metric", "double=2 * cycles", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    (metric,) = found["metrics"]
+    assert metric["name"] == "double"
+    for point, (before, after) in zip(found["points"], metric["points"], strict=True):
+        assert before[0] == 2 * point["before"][0] and after[0] == 2 * point["after"][0]
+    assert call("compare", "a", "b", "--metric", "double=2 * cycles") == 0
+    assert "double before" in capsys.readouterr().out
+    assert call("compare", "a", "b", "--metric", "none=no_such_thing") == 2
+    assert "metric none" in capsys.readouterr().err
+
+
 def test_sweeps_without_a_common_point_are_refused_in_a_sentence(home, capsys):
     for out, cores in (("a", 1), ("b", 4)):
         rubato.sweep({"program": "sssp", "cores": cores}, out=out)

@@ -167,6 +167,22 @@ def test_comparing_shows_changed_keys_first_and_statistics_by_size_of_change(hom
     assert json.loads(capsys.readouterr().out)["configuration"][0]["key"] == "l2.size"
 
 
+def test_comparing_shows_metrics_and_those_of_ones_own_also_if_they_are_equal(home, capsys):
+    a, b = rubato.run("sssp", cores=16), rubato.run("sssp", cores=16, set={"l2.size": 1024})
+    where = str(a.directory), str(b.directory)
+    assert call("compare", *where, "--json", "--metric", "half=cycles / 2", "--metric", "three=1 + 2") == 0
+    found = {m["name"]: (m["before"], m["after"]) for m in json.loads(capsys.readouterr().out)["metrics"]}
+    assert found["half"] == (a.summary.cycles / 2, b.summary.cycles / 2)
+    assert found["three"] == (3, 3)
+    assert all(before != after for name, (before, after) in found.items() if name != "three")
+    assert call("compare", *where, "--metric", "half=cycles / 2") == 0
+    assert "half" in capsys.readouterr().out
+    assert call("compare", where[0], where[0], "--metric", "three=1 + 2") == 0
+    assert "three" in capsys.readouterr().out
+    assert call("compare", *where, "--metric", "none=no_such_thing") == 2
+    assert "metric none" in capsys.readouterr().err
+
+
 def test_comparing_an_unfinished_run_says_that_it_is_one(home, capsys):
     a, b = rubato.run("sssp", cores=16, out="a"), rubato.run("sssp", cores=16, out="b")
     assert call("compare", "a", "b") == 0 and capsys.readouterr().err == ""

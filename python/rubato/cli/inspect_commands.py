@@ -22,6 +22,7 @@ from rubato.home import apps, doctor, locate, schema
 from rubato.process.child import ask
 from rubato.report.comparison import said
 from rubato.results import compare as comparing
+from rubato.results import metrics
 from rubato.results.intervals import Interval
 from rubato.results.run import load, load_run
 from rubato.running.options import settings_of
@@ -183,17 +184,21 @@ def compare_command(
     after: Annotated[str, typer.Argument(metavar="DIR", autocompletion=completion.results)],
     each: Annotated[bool, typer.Option("--each", help="Every tile, core and link by itself.")] = False,
     limit: Annotated[int, typer.Option(help="Statistics to show; 0: all.")] = 30,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=EXPRESSION", help="A number of your own; repeatable.")
+    ] = None,
     json_: Json = False,
 ) -> int:
-    """Show what differs between two runs: configuration, then statistics by size of change.
+    """Show what differs between two runs: configuration, metrics, then statistics by size of change.
 
     Of two sweeps: how many times faster each point of the second is, and the geometric mean.
     """
     loaded = [load(before), load(after)]
+    own = metrics.own(metrics.pairs(metric or []))
     if all(isinstance(results, Sweep) for results in loaded):
-        return _compare_sweeps(compare_sweeps.compare(*loaded), before, after, json_)
+        return _compare_sweeps(compare_sweeps.compare(*loaded, own), before, after, json_)
     runs = [load_run(before), load_run(after)]
-    found = comparing.compare(*runs, each=each)
+    found = comparing.compare(*runs, each=each, own=own)
     for run in runs:
         if not run.complete:
             terminal.err.print(
@@ -204,11 +209,12 @@ def compare_command(
         document = {
             "configuration": [dataclasses.asdict(c) for c in found.configuration],
             "summary": [_change(c) for c in found.summary],
+            "metrics": [{"name": c.metric.name, "before": c.before, "after": c.after} for c in found.metrics],
             "statistics": [_change(c) for c in found.statistics],
         }
         print(json.dumps(document))
         return 0
-    if found.is_identical:
+    if found.is_identical and not own:
         terminal.out.print("the runs are identical: same configuration, same statistics.")
         return 0
     if found.configuration:
@@ -218,6 +224,12 @@ def compare_command(
         terminal.print_table(table)
     else:
         terminal.out.print("the configurations are the same.\n")
+    if found.metrics:
+        table = _table("metric", ">before", ">after", "unit")
+        for c in found.metrics:
+            unit = "" if c.metric.unit == "share" else c.metric.unit
+            table.add_row(escape(c.metric.heading), c.metric.said(c.before), c.metric.said(c.after), unit)
+        terminal.print_table(table)
     for heading, changes in (("summary", found.summary), ("statistic", found.statistics)):
         shown = changes[:limit] if limit else changes
         if not shown:
@@ -236,7 +248,9 @@ def compare_command(
 
 def _compare_sweeps(found: compare_sweeps.Comparison, before: str, after: str, json_: bool) -> int:
     if json_:
-        print(json.dumps(dataclasses.asdict(found)))
+        document = dataclasses.asdict(found)
+        document["metrics"] = [{"name": m.metric.name, "points": m.points} for m in found.metrics]
+        print(json.dumps(document))
         return 0
     if found.configuration:
         table = _table("configuration", "before", "after")
@@ -246,15 +260,23 @@ def _compare_sweeps(found: compare_sweeps.Comparison, before: str, after: str, j
     table = _table("program", ">cores", "mode", "settings", ">seeds", ">before", ">after", ">times faster")
     for p in found.points:
         seeds = ", ".join(map(str, dict.fromkeys((p.before.samples, p.after.samples))))
-        table.add_row(escape(p.program), str(p.cores), p.mode or "", escape(p.settings), seeds, _time(found, p.before),
-                      _time(found, p.after), said(p.faster))  # fmt: skip
+        table.add_row(*_point(p), seeds, _time(found, p.before), _time(found, p.after), said(p.faster))
     for name, mean in found.means.items():
         table.add_row(f"[bold]{escape(name)}[/]", "", "", "", "", "", "", f"[bold]{said(mean)}[/]")
     terminal.print_table(table)
+    for m in found.metrics:
+        table = _table("program", ">cores", "mode", "settings", f">{escape(m.metric.name)} before", ">after")
+        for p, ends in zip(found.points, m.points, strict=True):
+            table.add_row(*_point(p), *(m.metric.said(end and end.mean) for end in ends))
+        terminal.print_table(table)
     for directory, count in ((before, found.only_before), (after, found.only_after)):
         if count:
             terminal.out.print(f"{escape(directory)} has {terminal.plural(count, 'point')} that the other has not.")
     return 0
+
+
+def _point(p: compare_sweeps.Point) -> tuple[str, str, str, str]:
+    return escape(p.program), str(p.cores), p.mode or "", escape(p.settings)
 
 
 def _time(found: compare_sweeps.Comparison, i: Interval) -> str:

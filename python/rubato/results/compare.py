@@ -1,12 +1,15 @@
-"""What differs between two runs: the configuration first, then statistics by size of change."""
+"""What differs between two runs: the configuration first, then metrics, then statistics by size of change."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rubato.results import metrics
+from rubato.results.metrics import Metric
 from rubato.results.run import Histogram, Run, pattern_of
 
 
@@ -34,9 +37,19 @@ class StatChange:
 
 
 @dataclass(frozen=True)
+class MetricChange:
+    """None stands for a run that lacks what the metric is computed from."""
+
+    metric: Metric
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True)
 class Comparison:
     configuration: list[KeyChange]
     summary: list[StatChange]
+    metrics: list[MetricChange]
     statistics: list[StatChange]
 
     @property
@@ -47,8 +60,9 @@ class Comparison:
 _NOT_COMPARED = {"host", "output", "complete", "exit_code"}
 
 
-def compare(before: Run, after: Run, *, each: bool = False) -> Comparison:
-    """`each`: every index by itself instead of the sum over tiles, cores, links."""
+def compare(before: Run, after: Run, *, each: bool = False, own: Sequence[Metric] = ()) -> Comparison:
+    """`each`: every index by itself instead of the sum over tiles, cores, links. Metrics of one's `own` are there also
+    if they are the same in both runs. @raises UsageError if neither run has what one of these names."""
     summaries = [_numbers(r.summary.model_dump()) for r in (before, after)]
     if before.summary.engine == after.summary.engine:
         configuration, statistics = _keys(before, after), _statistics(before, after, each)
@@ -56,7 +70,14 @@ def compare(before: Run, after: Run, *, each: bool = False) -> Comparison:
         configuration = [c for c in _keys(before, after) if c.before is not None and c.after is not None]
         statistics = []
         summaries = [{k: s[k] for k in s if k in summaries[0] and k in summaries[1]} for s in summaries]
-    return Comparison(configuration, _changes(*summaries, {}), statistics)
+    return Comparison(configuration, _changes(*summaries, {}), _metrics(before, after, own), statistics)
+
+
+def _metrics(before: Run, after: Run, own: Sequence[Metric]) -> list[MetricChange]:
+    built_in = [MetricChange(m, *(metrics.value(m, r) for r in (before, after))) for m in metrics.BUILT_IN]
+    return [MetricChange(m, *metrics.values(m, (before, after))) for m in own] + [
+        c for c in built_in if c.before != c.after
+    ]
 
 
 def _keys(before: Run, after: Run) -> list[KeyChange]:

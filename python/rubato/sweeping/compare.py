@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rubato.errors import UsageError
+from rubato.results import metrics
 from rubato.results.compare import KeyChange
 from rubato.results.intervals import Interval, geometric_mean, interval, ratio
+from rubato.results.metrics import Metric
 from rubato.results.run import Run
 from rubato.sweeping.sweep import Sweep
 
@@ -30,6 +33,14 @@ class Point:
 
 
 @dataclass(frozen=True)
+class MetricPoints:
+    """A metric before and after, of each point in the order of Comparison.points; None where no run has it."""
+
+    metric: Metric
+    points: list[tuple[Interval | None, Interval | None]]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """`configuration` has the keys that are one value in each sweep, and another; `means` the geometric means of all
     points, and of each program's where there are several."""
@@ -38,12 +49,14 @@ class Comparison:
     configuration: list[KeyChange]
     points: list[Point]
     means: dict[str, Interval]
+    metrics: list[MetricPoints]
     only_before: int
     only_after: int
 
 
-def compare(before: Sweep, after: Sweep) -> Comparison:
-    """@raises UsageError if they have no point in common."""
+def compare(before: Sweep, after: Sweep, own: Sequence[Metric] = ()) -> Comparison:
+    """`own`: metrics to compare, too. @raises UsageError if the sweeps have no point in common, or no run has what a
+    metric names."""
     swept = list(dict.fromkeys([*before.swept, *after.swept]))
     runs = [_by_point(s.runs, swept) for s in (before, after)]
     shared = [k for k in runs[0] if k in runs[1]]
@@ -72,8 +85,19 @@ def compare(before: Sweep, after: Sweep) -> Comparison:
     first = runs[0][shared[0]][0]
     return Comparison(
         "cycles" if first.summary.cycles is not None else "seconds", _changes(before, after), points, means,
+        [_metric(m, [(runs[0][k], runs[1][k]) for k in shared]) for m in own],
         len(runs[0]) - len(shared), len(runs[1]) - len(shared),
     )  # fmt: skip
+
+
+def _metric(metric: Metric, points: list[tuple[list[Run], list[Run]]]) -> MetricPoints:
+    metrics.values(metric, [run for ends in points for runs in ends for run in runs])
+
+    def mean(runs: list[Run]) -> Interval | None:
+        found = [number for run in runs if (number := metrics.value(metric, run)) is not None]
+        return interval(found) if found else None
+
+    return MetricPoints(metric, [(mean(a), mean(b)) for a, b in points])
 
 
 def _by_point(runs: list[Run], swept: list[str]) -> dict[_Key, list[Run]]:
