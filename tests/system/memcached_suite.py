@@ -27,14 +27,13 @@ from pathlib import Path
 from cached_server import DISCIPLINES, LAST_RESORT
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from debian_source import Unavailable, fetch  # noqa: E402
+
 VERSION = "1.6.18"
 #: Files about what rubato-cached says that it has not: they would not begin.
 ABSENT = re.compile(r"extstore|sasl|proxy|ssl_")
 EXPECTED = Path(__file__).with_name("memcached_suite.txt")
-
-
-class Unavailable(Exception):
-    """Why the suite cannot run here, in one sentence."""
 
 
 def source(folder: Path) -> Path:
@@ -49,7 +48,7 @@ def source(folder: Path) -> Path:
         if given:
             shutil.copytree(given, made, dirs_exist_ok=True)
         else:
-            archive = fetch(folder)
+            archive = fetch("memcached", f"memcached_{VERSION}.orig.tar.*", folder)
             with tarfile.open(archive) as files:
                 files.extractall(folder)
         stand_in = ROOT / "tests/system/memcached_stand_in.py"
@@ -61,27 +60,6 @@ def source(folder: Path) -> Path:
 def write_program(path: Path, text: str) -> None:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
-
-
-def fetch(folder: Path) -> Path:
-    """By an apt of its own, since the system's may have no sources of source packages. Errors: Unavailable."""
-    state = folder / "apt"
-    for name in ("lists/partial", "cache/archives/partial"):
-        (state / name).mkdir(parents=True, exist_ok=True)
-    mirror = "http://deb.debian.org/debian"
-    (state / "sources.list").write_text(
-        f"deb-src {mirror} bookworm main\ndeb-src {mirror}-security bookworm-security main\n"
-    )
-    apt = ["apt-get", "-o", f"Dir::Etc::sourcelist={state}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null",
-           "-o", f"Dir::State::lists={state}/lists", "-o", f"Dir::Cache={state}/cache",
-           "-o", "APT::Sandbox::User="]  # fmt: skip
-    for command in (["update"], ["source", "--download-only", "memcached"]):
-        done = subprocess.run([*apt, *command], cwd=folder, capture_output=True, text=True, check=False)
-    found = sorted(folder.glob(f"memcached_{VERSION}.orig.tar.*"))
-    if not found:
-        said = (done.stderr.strip().splitlines() or ["apt-get said nothing"])[-1]
-        raise Unavailable(f"the source of memcached {VERSION} cannot be had: {said}")
-    return found[0]
 
 
 def files_of(suite: Path) -> list[str]:
