@@ -66,14 +66,16 @@ function(rubato_guest_objects name)
   set(guest_objects ${objects} PARENT_SCOPE)
 endfunction()
 
-# rubato_guest_archive(NAME SOURCES file... [OPTIONS flag...]): guest/libNAME.a, whose path is in guest_archive. A
-# program takes it among its OBJECTS.
+# rubato_guest_archive(NAME SOURCES file... [OPTIONS flag...] [OBJECTS file...]): guest/libNAME.a, whose path is in
+# guest_archive. A program takes it among its OBJECTS.
 function(rubato_guest_archive name)
   set(guest_archive "" PARENT_SCOPE)
   if(NOT RUBATO_GUEST)
     return()
   endif()
-  rubato_guest_objects(${name} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS;OBJECTS")
+  rubato_guest_objects(${name} SOURCES ${arg_SOURCES} OPTIONS ${arg_OPTIONS})
+  list(APPEND guest_objects ${arg_OBJECTS})
   string(REGEX REPLACE "g\\+\\+(-[0-9]+)?$" "ar" ar ${RUBATO_GUEST_CXX})
   set(archive ${RUBATO_GUEST_DIR}/lib${name}.a)
   add_custom_command(
@@ -102,7 +104,7 @@ function(rubato_guest_program name)
   # A program that allocates by operator new alone names no function of the archive. The C++ library, which calls
   # malloc, is linked after it and would take the C library's.
   set(force)
-  if("${arg_OBJECTS}" MATCHES "libcapalloc\\.a")
+  if("${arg_OBJECTS}" MATCHES "lib(capalloc|tcmalloc)\\.a")
     set(force -Wl,--undefined=malloc)
   endif()
   add_custom_command(

@@ -16,6 +16,12 @@ from rubato.errors import UsageError
 from rubato.home import locate
 from rubato.suggest import did_you_mean
 
+#: Allocators that applications have executables of their own with, guest/NAME-ALLOCATOR, and how those are built.
+LINKED = {
+    "libc": "`make build` builds it",
+    "tcmalloc": "`tools/tcmalloc` in Rubato's source tree fetches the allocator and builds it",
+}
+
 
 @dataclass(frozen=True)
 class Option:
@@ -41,7 +47,7 @@ class App:
     verify_flag: str | None = None
     mode_flag: str | None = None
     serial_arguments: list[str] = field(default_factory=list)  # its serial code, which speed-up is measured against
-    allocates_in_tasks: bool = False  # on the chip it then has capalloc, and NAME-libc the C library's allocator
+    allocates_in_tasks: bool = False  # on the chip it then has capalloc, and there are executables as in LINKED
     demo_arguments: list[str] = field(default_factory=list)
     engines: list[str] = field(default_factory=lambda: ["chip", "native"])
     file: Path | None = None
@@ -49,6 +55,10 @@ class App:
     def built_for(self, engine: str) -> Path | None:
         """The executable for an engine, or nothing if it has not been built."""
         return locate.program(self.name, engine)
+
+    def built_with(self, allocator: str) -> Path | None:
+        """The executable for the chip with an allocator of LINKED, or nothing if it has not been built."""
+        return locate.program(f"{self.name}-{allocator}", "chip")
 
     @property
     def missing(self) -> list[str]:

@@ -26,12 +26,13 @@ _KEYS = {
     "cores": "chip.cores", "mode": "task.mayspec", "seed": "chip.seed", "max_cycles": "run.max_cycles",
     "roi": "run.roi",
 }  # fmt: skip
-#: Who serves malloc and free on the chip: the settings that each is, besides the executable of `libc`.
+#: Allocators behind malloc and free on the chip: the settings that each is, besides executables of their own.
 ALLOCATORS: dict[str, dict[str, Any]] = {
     "ideal": {"run.alloc": "ideal"},
     "capsules": {"task.capsules": True},
     "plain": {"task.capsules": False},
     "libc": {},
+    "tcmalloc": {},
 }
 
 
@@ -52,7 +53,7 @@ class RunSpec:
         None, "What MAYSPEC tasks run as: spec, nonspec or mayspec.", varied=True, simulator=False,
     )
     alloc: str | None = option(  # one of ALLOCATORS; None: what the program is linked with
-        None, "The program's allocator on the chip: ideal, capsules, plain or libc (docs/capsules.md).",
+        None, "The program's allocator on the chip: ideal, capsules, plain, libc or tcmalloc (docs/capsules.md).",
         sweep=None, only="chip", simulator=False,
     )
     config: str | None = option(
@@ -247,7 +248,10 @@ class RunSpec:
         if app := self.app():
             if self.engine not in (*app.engines, "serial"):
                 raise UsageError(f"{app.name} runs on the {app.engines[0]} engine only (--engine {app.engines[0]}).")
-            built = app.built_for(self.engine) if self.alloc != "libc" else locate.program(f"{app.name}-libc", "chip")
+            own = self.alloc if self.alloc in apps.LINKED else None
+            built = app.built_with(own) if own else app.built_for(self.engine)
+            if built is None and own:
+                raise UsageError(f"{app.name} is not built with {own}; {apps.LINKED[own]}.")
             if built is None:
                 where = {"chip": "the chip", "native": "this machine", "serial": "the serial engine"}[self.engine]
                 raise UsageError(f"{app.name} is not built for {where}; `make build` builds it.")
