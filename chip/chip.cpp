@@ -249,7 +249,7 @@ void Chip::Impl::finish_account() {
   task_units.account_until(end_cycle);
   cycles = end_cycle.value;
   for (const auto& program : programs)  // an end that is not theirs
-    if (program->is_in_detail()) program->count(end_cycle, threads.instructions(*program));
+    if (program->is_in_detail()) programs.count(*program, end_cycle, threads.instructions(*program));
   clock.leave_roi(end_cycle);
   for (const auto& program : programs) threads.stop_profile(*program, end_cycle);
   if (contention) contention->finish();

@@ -76,7 +76,7 @@ void Chip::Impl::begin_detail() {
 void Chip::Impl::leave_detail_of(Program& program, Cycle now) {
   const Cycle left = threads.leave(program, now);
   region.forget_entering();
-  if (programs.size() != 1) program.count(left, threads.instructions(program));
+  if (programs.size() != 1) programs.count(program, left, threads.instructions(program));
   if (!programs.leave_detail(program, left)) return;
   const Cycle end_cycle = threads.reached();
   call_clock.advance(end_cycle);  // time goes on from where the cores are

@@ -27,7 +27,9 @@ class CacheProtocol : public MemoryHierarchy {
   }
   void set_program(TileId tile, std::uint32_t program) final {
     parts_.tiles[tile.value].set_program(program);
+    parts_.uses.add(program);
   }
+  void end_program(std::uint32_t program) final { parts_.uses.end(program); }
   const TileCaches& tile(TileId t) const { return parts_.tiles[t.value]; }
   const MemoryController& controller(std::uint32_t index) const { return parts_.controllers[index]; }
 

@@ -114,6 +114,7 @@ void Hierarchy::register_stats(StatRegistry& registry) const {
     l1s[i].register_stats(registry, fmt::format("core.{}.{}", i / 2, i % 2 == 0 ? "l1i" : "l1d"));
   for (std::uint32_t m = 0; m < controllers.size(); ++m)
     controllers[m].register_stats(registry, fmt::format("mem.{}", m));
+  uses.register_stats(registry);
 }
 
 void Hierarchy::register_tile(StatRegistry& registry, std::uint32_t tile, const LlcCounters& llc,

@@ -19,6 +19,7 @@
 #include "chip/cache/left_reservations.hpp"
 #include "chip/coherence/cache_stats.hpp"
 #include "chip/coherence/home_map.hpp"
+#include "chip/coherence/program_uses.hpp"
 #include "chip/coherence/tile_caches.hpp"
 #include "chip/coherence/versions.hpp"
 #include "chip/coherence/warming.hpp"
@@ -62,17 +63,21 @@ class Hierarchy {
   }
   /// When the line is back at its controller's tile.
   Cycle read_memory(LineAddr line, Cycle at) {
-    return warming.is_on() ? at : controllers[homes.controller_of(line)].read(at);
+    if (warming.is_on()) return at;
+    uses.count(line, &ProgramUse::memory_reads);
+    return controllers[homes.controller_of(line)].read(at);
   }
   void write_memory(LineAddr line, Cycle at) {
-    if (!warming.is_on()) controllers[homes.controller_of(line)].write(at);
+    if (warming.is_on()) return;
+    uses.count(line, &ProgramUse::memory_writes);
+    controllers[homes.controller_of(line)].write(at);
   }
 
   /// An L1's copy is used: it must be the newest, unless a store `replaces` all of its bytes. With versions
   /// only.
   void check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write, bool replaces = false);
 
-  /// Registers core.C.l1i|l1d.* and mem.M.*.
+  /// Registers core.C.l1i|l1d.*, mem.M.* and, of several programs, program.P.*.
   void register_stats(StatRegistry& registry) const;
   /// Registers tile.T.l2.* and tile.T.llc.*: the protocol has the counters of the slice.
   void register_tile(StatRegistry& registry, std::uint32_t tile, const LlcCounters& llc,
@@ -83,6 +88,7 @@ class Hierarchy {
   HomeMap homes;
   SharerGroups groups;
   Warming warming;
+  ProgramUses uses{warming};
   Versions versions;
   HostArena arena;
   LeftReservations left_reservations;

@@ -32,12 +32,14 @@ class MemoryHierarchy : public MemorySystem {
   /// The tile's cores run program `program` (K81): accesses and notifications of a core are of the
   /// program's own lines; all else here is of lines with its number. Before any access; 0 if never said.
   virtual void set_program(TileId tile, std::uint32_t program) = 0;
+  /// The end of a program for its own statistics (program.P.*): later accesses do not count there.
+  virtual void end_program(std::uint32_t program) = 0;
   /// The smallest number of sets in an array of tags that tell programs' lines apart: only fewer programs
   /// than this fit into tags.
   virtual std::uint64_t fewest_sets() const = 0;
   /// The tiles that may hold copies of `line`, bits as SharerGroups' of the chip's tiles: a superset.
   virtual std::uint64_t possible_holders(LineAddr line) const = 0;
-  /// Registers core.C.l1i|l1d.*, tile.T.l2.*, tile.T.llc.*, mem.M.*.
+  /// Registers core.C.l1i|l1d.*, tile.T.l2.*, tile.T.llc.*, mem.M.* and, of several programs, program.P.*.
   virtual void register_stats(StatRegistry& registry) const = 0;
   /// Walks every cache and directory: inclusion, single writer or many readers, directory agreement and, if
   /// coherence.check is on, versions (C21). Empty, or the first violation as a sentence.

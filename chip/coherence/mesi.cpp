@@ -97,14 +97,17 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
       return false;
   }
   count(upgrade ? tile.counters.upgrades : tile.counters.misses);
+  if (!upgrade) parts_.uses.count(r.line, &ProgramUse::l2_misses);
 
   // 3. The line at its home: in the slice, or from memory.
   if (entry != slice.array.kNoSlot) {
     count(slice.counters.hits);
+    parts_.uses.count(r.line, &ProgramUse::llc_hits);
     slice.array.use(entry);
     served = ServedBy::llc;
   } else {
     count(slice.counters.misses);
+    parts_.uses.count(r.line, &ProgramUse::llc_misses);
     entry = allocate(r, home, path);
     served = r.replaces_line() ? ServedBy::llc : ServedBy::memory;
   }
@@ -177,8 +180,12 @@ std::uint32_t Mesi::allocate(const Request& r, TileId home, Path& path) {
 
   // The victim leaves through a write-back buffer while memory is read: the access does not wait for it.
   const std::uint32_t entry = slice.array.victim(r.line);
-  if (!slice.array.is_empty(entry)) evict_from_llc(home, entry, asked);
+  if (!slice.array.is_empty(entry)) {
+    parts_.uses.displace(slice.array.line_at(entry), r.line);
+    evict_from_llc(home, entry, asked);
+  }
   slice.array.fill(entry, r.line);
+  parts_.uses.enter_llc(r.line);
   parts_.versions.read_memory(r.line, slice.place(entry));
   return entry;
 }
@@ -361,6 +368,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
     parts_.write_memory(line, there);
   }
   gate_.leave_llc(line);
+  parts_.uses.leave_llc(line);
   slice.array.erase(entry);
 }
 
@@ -426,6 +434,7 @@ void Mesi::drop(LlcSlice& slice, std::uint32_t entry) {
     tile.erase(slot);
   });
   gate_.leave_llc(line);
+  parts_.uses.leave_llc(line);
   slice.array.erase(entry);
   parts_.versions.forget(line);
 }

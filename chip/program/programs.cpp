@@ -18,7 +18,7 @@ using Phase = Program::Phase;
 
 Programs::Programs(std::vector<ProgramPlace> places, const Config& config, const ConflictScheme& conflicts,
                    MemoryHierarchy& hierarchy, Program::Host& host)
-    : is_shared_(places.size() != 1 || places.front().cores != config.chip.cores) {
+    : hierarchy_(hierarchy), is_shared_(places.size() != 1 || places.front().cores != config.chip.cores) {
   for (ProgramPlace& place : places) {
     if (is_shared_) place.process.cores = place.cores;
     list_.push_back(std::make_unique<Program>(static_cast<std::uint32_t>(list_.size()), std::move(place),
@@ -144,12 +144,17 @@ RunOutcome Programs::worst_outcome() const {
 
 // ---- What counts (K82) ----
 
+void Programs::count(Program& program, Cycle now, std::uint64_t executed) {
+  program.count(now, executed);
+  hierarchy_.end_program(program.number);
+}
+
 bool Programs::count_those_done(std::uint64_t instructions, Cycle now, const InstructionsOf& executed) {
   bool are_done = true;
   for (const auto& program : list_) {
     if (!program->is_in_detail()) continue;
     if (const std::uint64_t own = executed(*program); own >= instructions) {
-      program->count(now, own);
+      count(*program, now, own);
     } else {
       are_done = false;
     }

@@ -80,6 +80,9 @@ class Programs {
   // ---- What counts (K82) ----
 
   using InstructionsOf = std::function<std::uint64_t(const Program&)>;
+  /// The program's cycles and instructions so far are its result, and its use of caches and memory so far.
+  /// Only the first call has an effect.
+  void count(Program& program, Cycle now, std::uint64_t executed);
   /// Counts programs in detail that have executed run.instructions. @returns true if all in detail have.
   bool count_those_done(std::uint64_t instructions, Cycle now, const InstructionsOf& executed);
   std::uint64_t fast_forward_instructions() const;
@@ -99,6 +102,7 @@ class Programs {
   void check(const Config& config, const MemoryHierarchy& hierarchy) const;
 
   List list_;
+  MemoryHierarchy& hierarchy_;
   std::vector<Program*> by_core_;
   bool is_shared_;
 };

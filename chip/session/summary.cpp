@@ -18,6 +18,9 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::string_view kTaskCounts[] = {"created", "committed", "aborted",  "nonspeculative",
                                             "spilled", "promoted",  "held_back"};
 constexpr std::string_view kWaitCounts[] = {"count", "cycles", "doomed"};
+/// Counters of each of several programs, as ProgramUses registers them.
+constexpr std::string_view kProgramCounts[] = {"l2.misses",     "llc.hits",  "llc.misses", "llc.evictions",
+                                               "llc.displaced", "llc.lines", "mem.reads",  "mem.writes"};
 constexpr std::string_view kDiskCounts[] = {"reads", "writes", "read_bytes", "written_bytes", "busy_cycles"};
 
 /// Counts by name, of one root.
@@ -63,6 +66,27 @@ std::array<double, kCycleClasses> cycle_shares(const Counts& counts) {
 
 double simulated_seconds(const SummaryInput& in, std::uint64_t cycles) {
   return static_cast<double>(cycles) / (static_cast<double>(in.config.chip.frequency_mhz) * 1e6);
+}
+
+/// Use of L2s, LLC and memory by one of several programs, numbered from 0.
+OrderedJson caches_json(const Counts& roi, std::size_t program) {
+  OrderedJson out;
+  for (const auto name : kProgramCounts) {
+    const std::size_t dot = name.find('.');
+    out[std::string(name.substr(0, dot))][std::string(name.substr(dot + 1))] =
+        roi.of(fmt::format("program.{}.{}", program + 1, name));
+  }
+  return out;
+}
+
+std::string caches_text(const Counts& roi, std::size_t program) {
+  const auto of = [&](const char* name) { return roi.of(fmt::format("program.{}.{}", program + 1, name)); };
+  return fmt::format(
+      "    LLC: {} hits, {} misses, {} lines at the end, {} displaced by other programs; memory: {} reads, "
+      "{} "
+      "writes\n",
+      of("llc.hits"), of("llc.misses"), of("llc.lines"), of("llc.displaced"), of("mem.reads"),
+      of("mem.writes"));
 }
 
 /// Nothing was to be measured: the instructions of the whole run are the result.
@@ -158,6 +182,7 @@ std::string summary_json(const SummaryInput& in) {
                                  {"cycles", program.cycles},
                                  {"instructions", program.instructions},
                                  {"fast_forward_instructions", program.fast_forward_instructions},
+                                 {"caches", caches_json(roi, i)},
                                  {"check", name_of(check)},
                                  {"output", output_name(i)},
                                  {"exit_code", static_cast<int>(exit_code(program.outcome, check))},
@@ -189,6 +214,7 @@ std::string summary_text(const SummaryInput& in) {
                        i + 1, program.name, program.cores == 1 ? "" : "s", cores_of(program), program.cycles,
                        program.instructions, code, program.outcome.sentence.empty() ? "" : ": ",
                        program.outcome.sentence);
+    out += caches_text(roi, i);
   }
   if (!in.programs.empty())
     out += fmt::format("  mean of the programs: {:.0f} cycles\n", mean_cycles(in.programs));

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+import rubato
+from rubato import report
 from rubato.errors import UsageError
+from rubato.results import export
 from rubato.running.repeat import recorded
 
 PROTOCOLS = ["mesi", "late", "sparse", "tokenb", "mosaic", "flask"]
@@ -173,6 +176,46 @@ def test_each_program_counts_to_its_own_end(guests: Path, mixes: Mixes, numbers:
     stats = json.loads((out / "stats.json").read_text())["run"]
     assert (stats["program.1.cycles"], stats["program.2.cycles"]) == (first["cycles"], second["cycles"])
     assert stats["program.1.instructions"] + stats["program.2.instructions"] == stats["chip.instructions"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_use_of_caches_and_memory_is_counted_by_program(
+    protocol: str, guests: Path, mixes: Mixes, numbers: list[Path]
+) -> None:
+    """Both are in detail to the end of the run, so their counts add up to those of the chip."""
+    own = guests / "own_values"
+    chip = ["chip.cores=4", "chip.cores_per_tile=1", f"coherence.protocol={protocol}", *SCARCE]
+    entries = [entry(own, f"{2 * i}-{2 * i + 1}", stdin=str(numbers[i])) for i in range(2)]
+    done, out = mixes.run(entries, [*chip, "run.max_cycles=60000"], ["--no-ff", "--json"])
+    assert done.returncode == 4, "neither has come to its end"
+    stats = json.loads((out / "stats.json").read_text())["roi"]
+    parts = json.loads((out / "summary.json").read_text())["programs"]
+    for cache, counter in (("l2", "misses"), ("llc", "hits"), ("llc", "misses"), ("llc", "evictions")):
+        of_tiles = sum(stats[f"tile.{tile}.{cache}.{counter}"] for tile in range(4))
+        of_programs = [part["caches"][cache][counter] for part in parts]
+        assert sum(of_programs) == of_tiles > 0, (cache, counter)
+        assert of_programs == [stats[f"program.{i}.{cache}.{counter}"] for i in (1, 2)]
+    for counter in ("reads", "writes"):
+        of_memory = sum(n for name, n in stats.items() if name.startswith("mem.") and name.endswith(counter))
+        assert sum(part["caches"]["mem"][counter] for part in parts) == of_memory > 0, counter
+    assert all(part["caches"]["llc"]["displaced"] > 0 for part in parts), "they share slices of 16 sets"
+    assert all(0 < part["caches"]["llc"]["lines"] < 4 * 64 for part in parts)
+
+
+def test_use_of_caches_is_in_exports_and_reports(guests: Path, mixes: Mixes, numbers: list[Path]) -> None:
+    chip = ["chip.cores=4", "chip.cores_per_tile=1"]
+    own = guests / "own_values"
+    out = mixes.run([entry(own, f"{2 * i}-{2 * i + 1}", stdin=str(numbers[i])) for i in range(2)], chip)[1]
+    run = rubato.load(out)
+    second = run.summary.programs[1]
+    assert second.caches is not None
+    row = export.runs([run]).row(0, named=True)
+    assert row["programs.2.caches.llc.misses"] == second.caches.llc.misses > 0
+    assert row["programs.1.caches.mem.reads"] == run.stats["program.1.mem.reads"]
+    page = mixes.folder / "report.html"
+    report.write([out], page)
+    assert f"<td class=n>{second.caches.llc.misses:,}</td>" in page.read_text()
+    assert "Programs on one chip" in page.read_text()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

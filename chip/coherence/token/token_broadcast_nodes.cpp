@@ -62,7 +62,10 @@ void TokenBroadcast::receive_at_slice(Flight& flight) {
     count(flight.message.has_data && state.tokens.count != 0 ? accesses.writes : accesses.lookups);
   for (std::uint32_t i = 0; i < out.count; ++i)
     if (out.sends[i].has_data && !flight.message.has_data) count(accesses.reads);
-  if (is_get) count(out.count != 0 ? node.llc.hits : node.llc.misses);
+  if (is_get) {
+    count(out.count != 0 ? node.llc.hits : node.llc.misses);
+    parts_.uses.count(line, out.count != 0 ? &ProgramUse::llc_hits : &ProgramUse::llc_misses);
+  }
 
   const std::uint32_t slot = node.places.find(line);
   if (state.tokens.count != 0) {
@@ -73,6 +76,7 @@ void TokenBroadcast::receive_at_slice(Flight& flight) {
     }
   } else if (slot != kNowhere) {
     node.places.erase(slot);
+    parts_.uses.leave_llc(line);
   }
   if (state.tokens.count == 0 && state.active == PersistentEntry::kNoAgent) {
     if (found != nullptr) node.lines.erase(line);
@@ -91,6 +95,8 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
     count(node.llc.evictions);
     if (state.tokens.dirty) count(node.llc.write_backs);
     gate_.leave_llc(victim);
+    parts_.uses.displace(victim, line);
+    parts_.uses.leave_llc(victim);
     const AgentOutcome out = slice_rules_.evict(state);
     if (out.sends[0].has_data) count(slice_accesses_[t.value].reads);
     node.lines.erase(victim);
@@ -98,6 +104,7 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
     pass_on(out, cause, t, ServedBy::llc);
   }
   node.places.fill(slot, line);
+  parts_.uses.enter_llc(line);
 }
 
 void TokenBroadcast::receive_at_memory(Flight& flight) {
@@ -195,7 +202,10 @@ bool TokenBroadcast::is_at_rest(LineAddr line) const {
 
 void TokenBroadcast::drop_at_home(LineAddr line, bool) {
   Node& node = nodes_[home_of(line).value];
-  if (const std::uint32_t slot = node.places.find(line); slot != kNowhere) node.places.erase(slot);
+  if (const std::uint32_t slot = node.places.find(line); slot != kNowhere) {
+    node.places.erase(slot);
+    parts_.uses.leave_llc(line);
+  }
   node.lines.erase(line);
   memory_.erase(line);
 }

@@ -137,7 +137,9 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
       note_request(t, line, record, flight.message.kind == Kind::get_exclusive);
     if (record.llc_slot != kNoPlace) home.llc.use(record.llc_slot);
     if (record.entry_slot != kNoPlace) home.directory.use(record.entry_slot);
-    count(record.line.llc.count != 0 || record.line.has_entry ? home.counters.hits : home.counters.misses);
+    const bool is_known = record.line.llc.count != 0 || record.line.has_entry;
+    count(is_known ? home.counters.hits : home.counters.misses);
+    parts_.uses.count(line, is_known ? &ProgramUse::llc_hits : &ProgramUse::llc_misses);
     count(record.line.has_entry ? home.entries.hits : home.entries.misses);
     if (home.filter != nullptr && !record.line.has_entry && record.line.llc.count == 0) {
       may_be_out = home.may_hold(line);
@@ -313,7 +315,10 @@ void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cy
   const HomeLine& l = record.line;
   const bool belongs = belongs_in_llc(l);
   if (belongs == (record.llc_slot != kNoPlace)) return;
-  if (!belongs) return home.llc.erase(std::exchange(record.llc_slot, kNoPlace));
+  if (!belongs) {
+    parts_.uses.leave_llc(line);
+    return home.llc.erase(std::exchange(record.llc_slot, kNoPlace));
+  }
   const std::uint32_t slot = home.place_in(home.llc, line);
   if (slot == kNoPlace) {
     if (l.phase == Phase::idle) recall(t, line, record, true, at);
@@ -325,10 +330,12 @@ void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cy
     count(home.counters.evictions);
     if (other.line.llc.count != all_) count(home.entries.incomplete);
     gate_.leave_llc(victim);
+    parts_.uses.displace(victim, line);
     recall(t, victim, other, true, at);
   }
   if (record.llc_slot != kNoPlace) return;
   home.llc.fill(slot, line);
+  parts_.uses.enter_llc(line);
   record.llc_slot = slot;
 }
 

@@ -125,7 +125,10 @@ void TokenProtocol::drop_at_home(LineAddr line, bool is_out) {
   const HomeRecord* const record = home.find(line);
   if (is_out || (counts_chip_ && record != nullptr && record->line.llc.count != 0)) home.erase(line);
   if (record == nullptr) return;
-  if (record->llc_slot != HomeRecord::kNoSlot) home.llc.erase(record->llc_slot);
+  if (record->llc_slot != HomeRecord::kNoSlot) {
+    parts_.uses.leave_llc(line);
+    home.llc.erase(record->llc_slot);
+  }
   if (record->entry_slot != HomeRecord::kNoSlot) home.directory.erase(record->entry_slot);
   home.lines.erase(line);
 }

@@ -110,7 +110,12 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
   }
   if (!is_warming()) record.waiters |= 1U << r.core.value % parts_.cores_per_tile;
   if (is_open) return path.blocked(BlockReason::protocol);
-  count(record.line.is_readable() ? agent.caches.counters.upgrades : agent.caches.counters.misses);
+  if (record.line.is_readable()) {
+    count(agent.caches.counters.upgrades);
+  } else {
+    count(agent.caches.counters.misses);
+    parts_.uses.count(r.line, &ProgramUse::l2_misses);
+  }
   record.givers = 0;
   request(r, record, path);
   if (record.line.want != Want::none) ++agent.open;

@@ -17,6 +17,7 @@ from rubato.report import (
     programs,
     publications,
     regions,
+    side_by_side,
     threads,
     transactions,
 )
@@ -52,6 +53,7 @@ def page(study: Study, title: str) -> str:
         *programs.sections(beside),
         *_workload_sections(study, varied),
         *regions.sections(shown, labels),
+        *side_by_side.sections(shown, labels),
         *threads.sections(shown, labels),
         *_common_sections(study, shown),
     ]

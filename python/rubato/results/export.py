@@ -48,7 +48,9 @@ def runs(found: Sequence[Run], metrics: Definitions | None = None) -> pl.DataFra
 
 
 def _numbers(run: Run) -> dict[str, Any]:
-    summary = flatten(run.summary.model_dump(exclude={"output", "program"}))
+    summary = flatten(run.summary.model_dump(exclude={"output", "program", "programs"}))
+    for i, part in enumerate(run.summary.programs, 1):
+        summary |= flatten({"programs": {str(i): part.model_dump()}})
     return {k: v for k, v in summary.items() if not isinstance(v, list)}
 
 

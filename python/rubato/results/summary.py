@@ -107,6 +107,52 @@ class Lagging(_Section):
     turn_switch_ns: float = 0
 
 
+class L2Use(_Section):
+    misses: int = 0
+
+
+class LlcUse(_Section):
+    """Of one program's lines: those that it asked for, and those that made room."""
+
+    hits: int = 0
+    misses: int = 0
+    evictions: int = 0
+    displaced: int = 0  #: evictions that made room for another program's line
+    lines: int = 0  #: in the LLC at the end
+
+    @property
+    def miss_rate(self) -> float | None:
+        return self.misses / (self.hits + self.misses) if self.hits + self.misses else None
+
+
+class MemoryUse(_Section):
+    reads: int = 0
+    writes: int = 0
+
+
+class Caches(_Section):
+    l2: L2Use = Field(default_factory=L2Use)
+    llc: LlcUse = Field(default_factory=LlcUse)
+    mem: MemoryUse = Field(default_factory=MemoryUse)
+
+
+class ProgramPart(_Section):
+    """One of several programs side by side, to its own end."""
+
+    program: str
+    cores: str = ""  #: such as "4-7"
+    cycles: int = 0
+    instructions: int = 0
+    fast_forward_instructions: int = 0
+    caches: Caches | None = None
+    exit_code: int = 0
+
+    @property
+    def mpki(self) -> float | None:
+        """LLC misses in 1000 instructions."""
+        return 1000 * self.caches.llc.misses / self.instructions if self.caches and self.instructions else None
+
+
 class Host(_Section):
     seconds: float = 0
     mips: float | None = None
@@ -135,6 +181,8 @@ class Summary(_Section):
     long_tasks: LongTasks | None = None
     actors: Actors | None = None
     lagging: Lagging | None = None
+    mean_program_cycles: float | None = None
+    programs: list[ProgramPart] = Field(default_factory=list)
     host: Host = Field(default_factory=Host)
     output: str = ""
     exit_code: int = 0

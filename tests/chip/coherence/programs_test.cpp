@@ -1,6 +1,7 @@
 // Programs side by side use the same addresses and share nothing (K81), under every protocol, on caches and
 // directories of few lines. Without the programs' numbers the same accesses do share: the tests would see it.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/coherence/token/framed_array.hpp"
 #include "chip/noc/mesh.hpp"
+#include "chip/stats/registry.hpp"
 #include "chip/time/timeline.hpp"
 #include "tests/chip/coherence/rig.hpp"
 
@@ -163,6 +165,104 @@ TEST(ProgramsFrames, AreTheirOwn) {
     }
     EXPECT_GE(sets.size(), 14U) << "else arrays at the same address fall into the same sets";
   }
+}
+
+/// The chip's statistics by name, and sums of those of tiles and controllers.
+struct Statistics {
+  explicit Statistics(const Programs& chip) { chip.memory->register_stats(registry); }
+  std::uint64_t of(const std::string& name) const {
+    const Stat* const stat = registry.find(name);
+    EXPECT_NE(stat, nullptr) << name;
+    if (stat == nullptr) return 0;
+    return stat->counter != nullptr ? *stat->counter : static_cast<std::uint64_t>(stat->value());
+  }
+  std::uint64_t of(std::uint32_t program, const std::string& name) const {
+    return of(fmt::format("program.{}.{}", program + 1, name));
+  }
+  std::uint64_t sum(const std::string& prefix, std::uint32_t count, const std::string& name) const {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < count; ++i) sum += of(fmt::format("{}.{}.{}", prefix, i, name));
+    return sum;
+  }
+
+  StatRegistry registry;
+};
+
+TEST_P(ProgramsSideBySide, ShareOutWhatTilesAndMemoryCount) {
+  Programs chip(GetParam());
+  chip.run(6000);
+  const Statistics found(chip);
+  const auto of_programs = [&](const std::string& name) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t p = 0; p < kPrograms; ++p) sum += found.of(p, name);
+    return sum;
+  };
+  for (const char* name : {"l2.misses", "llc.hits", "llc.misses", "llc.evictions"}) {
+    EXPECT_EQ(of_programs(name), found.sum("tile", kTiles, name)) << name;
+    for (std::uint32_t p = 0; p < kPrograms; ++p) EXPECT_GT(found.of(p, name), 0U) << name << ' ' << p;
+  }
+  for (const char* name : {"reads", "writes"})
+    EXPECT_EQ(of_programs(fmt::format("mem.{}", name)), found.sum("mem", chip.config.mem.controllers, name));
+  EXPECT_GT(of_programs("mem.writes"), 0U);
+  EXPECT_LT(0U, of_programs("llc.displaced"));
+  EXPECT_LT(of_programs("llc.displaced"), of_programs("llc.evictions")) << "a program displaces its own, too";
+  // A program's lines are forgotten: it has none in the LLC then, and the others have theirs.
+  std::vector<std::uint64_t> before;
+  for (std::uint32_t p = 0; p < kPrograms; ++p) before.push_back(found.of(p, "llc.lines"));
+  EXPECT_LE(of_programs("llc.lines"), kTiles * chip.config.llc.size / kLineBytes);
+  chip.memory->forget(line_of_program(2, LineAddr{0}), line_of_program(2, LineAddr{8191}));
+  EXPECT_GT(before[2], 0U);
+  for (std::uint32_t p = 0; p < kPrograms; ++p)
+    EXPECT_EQ(found.of(p, "llc.lines"), p == 2 ? 0 : before[p]) << p;
+}
+
+TEST_P(ProgramsSideBySide, CountToTheirOwnEnds) {
+  Programs chip(GetParam());
+  const Statistics found(chip);
+  chip.run(2000);
+  const std::vector<std::string> names = {"l2.misses", "llc.hits", "llc.misses", "mem.reads", "mem.writes"};
+  std::vector<std::uint64_t> first, second;
+  for (const std::string& name : names) {
+    first.push_back(found.of(0, name));
+    second.push_back(found.of(1, name));
+  }
+  chip.memory->end_program(1);
+  chip.run(2000);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_GT(found.of(0, names[i]), first[i]) << names[i];
+    EXPECT_EQ(found.of(1, names[i]), second[i]) << names[i];
+  }
+}
+
+TEST(ProgramsUse, IsAsCountedByHand) {
+  Programs chip("mesi");
+  const Statistics found(chip);
+  const LineAddr line{4096};
+  chip.access(0, line, AccessKind::store);                         // memory
+  chip.access(kPrograms * kCoresPerTile, line, AccessKind::load);  // another tile of the same program
+  chip.access(1, line, AccessKind::load);                          // the other core of the first tile: its L2
+  EXPECT_EQ(found.of(0, "l2.misses"), 2U);
+  EXPECT_EQ(found.of(0, "llc.misses"), 1U);
+  EXPECT_EQ(found.of(0, "llc.hits"), 1U);
+  EXPECT_EQ(found.of(0, "mem.reads"), 1U);
+  EXPECT_EQ(found.of(0, "llc.lines"), 1U);
+  EXPECT_EQ(found.of(1, "l2.misses"), 0U);
+  // The second program fills the LLC: 8 slices of 32 lines.
+  for (std::uint64_t i = 0; i < 4096; ++i) chip.access(kCoresPerTile, LineAddr{8192 + i}, AccessKind::load);
+  EXPECT_EQ(found.of(0, "llc.lines"), 0U);
+  EXPECT_EQ(found.of(0, "llc.evictions"), 1U);
+  EXPECT_EQ(found.of(0, "llc.displaced"), 1U);
+  EXPECT_EQ(found.of(0, "mem.writes"), 1U) << "it was dirty";
+  EXPECT_EQ(found.of(1, "mem.reads"), 4096U);
+  EXPECT_EQ(found.of(1, "llc.lines"), kTiles * chip.config.llc.size / kLineBytes);
+  EXPECT_EQ(found.of(1, "llc.displaced"), 0U);
+  EXPECT_EQ(found.of(1, "llc.evictions"), 4096 - found.of(1, "llc.lines"));
+}
+
+TEST(ProgramsUse, IsNoStatisticOfAProgramAlone) {
+  Programs chip("mesi", false);
+  const Statistics found(chip);
+  EXPECT_EQ(found.registry.find("program.1.llc.hits"), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Protocols, ProgramsSideBySide,
