@@ -64,9 +64,11 @@ void declare(CommandLine& line, Options& o) {
        {"threads", VariantName::threads},
        {"interleaved", VariantName::interleaved},
        {"tbb-step", VariantName::tbb_step},
-       {"tbb-lookup", VariantName::tbb_lookup}},
-      "Who visits the nodes: tasks (default); for comparison threads, threads with 16 interleaved "
-      "lookups, a oneTBB task a visit, a oneTBB task an operation");
+       {"tbb-lookup", VariantName::tbb_lookup},
+       {"olc", VariantName::olc}},
+      "How the index works: tasks (default); for comparison the same tree on threads, on threads with 16 "
+      "interleaved lookups, as a oneTBB task a visit, as a oneTBB task an operation; other indexes on "
+      "threads: a B+-tree with optimistic lock coupling (olc)");
   line.add_choice<Sync>(
       "--sync", o.sync,
       {{"spin", Sync::spin},
@@ -111,6 +113,9 @@ void check_combination(const Options& o) {
   if (o.sync == Sync::speculative && !is_tbb) {
     throw InputError("--sync speculative is for --variant tbb-step and tbb-lookup: it is a mutex of oneTBB");
   }
+  if (is_index(o.variant) && o.sync != Sync::automatic && o.sync != Sync::optimistic) {
+    throw InputError("--variant " + name_of(o.variant) + " is optimistic by construction: leave --sync out");
+  }
   if (!o.history.empty() && !o.verify) throw InputError("--history needs --verify");
   if (o.verify && o.rounds != 1) throw InputError("--verify checks one run: leave --rounds out");
   if (!o.history.empty()) OutputFile::check(o.history);
@@ -124,6 +129,8 @@ std::unique_ptr<Variant> make_variant(const Options& o) {
       return make_thread_variant(o.sync, false);
     case VariantName::interleaved:
       return make_thread_variant(o.sync, true);
+    case VariantName::olc:
+      return make_olc_variant();
     case VariantName::tbb_step:
     case VariantName::tbb_lookup:
       break;

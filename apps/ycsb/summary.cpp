@@ -26,6 +26,8 @@ std::string name_of(VariantName variant) {
       return "tbb-step";
     case VariantName::tbb_lookup:
       return "tbb-lookup";
+    case VariantName::olc:
+      return "olc";
   }
   return "";
 }

@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The tree on plain threads: each takes a batch of requests from a shared counter (MxTasking, Sec. 6.1) and
-// carries them out one after the other; or, interleaved, 16 lookups at a time, as one would by hand to hide
-// the latency of memory: a visit of one, its next node prefetched, then a visit of the next.
-#include <algorithm>
+// The tree on plain threads. An operation at a time it is an index like others (index/blink_index.hpp). Here
+// are 16 lookups at a time, interleaved as one would do it by hand to hide the latency of memory: a visit of
+// one, its next node prefetched, then a visit of the next.
 #include <array>
-#include <atomic>
 #include <thread>
 #include <vector>
 
+#include "apps/ycsb/batches.hpp"
+#include "apps/ycsb/index/blink_index.hpp"
+#include "apps/ycsb/index/index_variant.hpp"
 #include "apps/ycsb/latched_visit.hpp"
 #include "apps/ycsb/variant.hpp"
 
 namespace rubato::apps::ycsb {
 namespace {
 
-/// Takes [first, last) of the requests; false: none is left.
-class Batches {
- public:
-  Batches(std::uint64_t requests, std::uint64_t size) : requests_(requests), size_(size) {}
-  bool take(std::uint64_t& first, std::uint64_t& last) {
-    first = next_.fetch_add(size_, std::memory_order_relaxed);
-    last = std::min(first + size_, requests_);
-    return first < requests_;
-  }
-
- private:
-  std::uint64_t requests_, size_;
-  std::atomic<std::uint64_t> next_{0};
-};
-
-template <class Latch, bool is_interleaved>
-class ThreadVariant final : public VariantOf<LatchedMemory<Latch>> {
+template <class Latch>
+class InterleavedVariant final : public VariantOf<LatchedMemory<Latch>> {
  public:
   void run(std::span<const Request> requests, const RunOptions& options, Recorder& recorder) override {
     requests_ = requests;
@@ -56,11 +42,7 @@ class ThreadVariant final : public VariantOf<LatchedMemory<Latch>> {
   void work(Batches& batches) {
     ScanBuffer buffer;
     for (std::uint64_t first, last; batches.take(first, last);) {
-      if constexpr (is_interleaved) {
-        interleave(first, last, buffer);
-      } else {
-        for (; first < last; ++first) serve(first, buffer);
-      }
+      interleave(first, last, buffer);
     }
   }
 
@@ -124,8 +106,8 @@ class ThreadVariant final : public VariantOf<LatchedMemory<Latch>> {
 
 template <class Latch>
 std::unique_ptr<Variant> make(bool is_interleaved) {
-  if (is_interleaved) return std::make_unique<ThreadVariant<Latch, true>>();
-  return std::make_unique<ThreadVariant<Latch, false>>();
+  if (is_interleaved) return std::make_unique<InterleavedVariant<Latch>>();
+  return std::make_unique<index::IndexVariant<index::BlinkIndex<Latch>>>();
 }
 
 }  // namespace

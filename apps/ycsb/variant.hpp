@@ -1,5 +1,6 @@
-// A variant: the tree with a way of running operations on it. All do the same visits (visit.hpp) on the same
-// nodes; they differ in the thread that makes the next visit and in how visits of one node are kept apart.
+// A variant: the tree with a way of running operations on it. Those of the B-link tree do the same visits
+// (visit.hpp) on the same nodes; they differ in the thread that makes the next visit and in how visits of one
+// node are kept apart. The others are indexes of their own on threads (index/index.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,7 +24,11 @@ enum class VariantName : std::uint8_t {
   interleaved,  ///< threads, 16 lookups at a time, each prefetched while the others go on
   tbb_step,     ///< a oneTBB task for every visit
   tbb_lookup,   ///< a oneTBB task for every operation
+  olc,          ///< threads on another index: a B+-tree with optimistic lock coupling
 };
+
+/// Whether it is an index of its own, with its own way to keep threads apart.
+constexpr bool is_index(VariantName variant) { return variant >= VariantName::olc; }
 
 /// How visits of one node are kept apart.
 enum class Sync : std::uint8_t {
@@ -67,6 +72,7 @@ class Variant {
 std::unique_ptr<Variant> make_task_variant();
 /// Sync::spin, rw or optimistic.
 std::unique_ptr<Variant> make_thread_variant(Sync sync, bool is_interleaved);
+std::unique_ptr<Variant> make_olc_variant();
 #if defined(RUBATO_HAS_TBB)
 /// Sync::spin, rw, optimistic or speculative.
 std::unique_ptr<Variant> make_tbb_variant(Sync sync, bool is_task_a_step);

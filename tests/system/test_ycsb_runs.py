@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/release/bin/ycsb-native"
 
+INDEXES = ["olc"]  # of their own, with their own synchronization
+
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="ycsb-native is not built")
 
 
@@ -47,7 +49,17 @@ def test_comparisons_pass_all_checks(variant: str, sync: str):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("variant", ["tasks", "threads", "interleaved", "tbb-step", "tbb-lookup"])
+@pytest.mark.parametrize("variant", INDEXES)
+@pytest.mark.parametrize("load", ["bulk", "insert"])
+def test_indexes_pass_all_checks(variant: str, load: str):
+    for workload in ("A", "E", "churn"):
+        run = ycsb("--workload", workload, "--records", "3000", "--operations", "20000", "--workers", "8",
+                   "--load", load, "--verify", "--variant", variant, RUBATO_OVERSUBSCRIBE="1")
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert f"on 3000 records, {variant} on 8 workers" in run.stdout
+
+
+@pytest.mark.parametrize("variant", ["tasks", "threads", "interleaved", "tbb-step", "tbb-lookup", *INDEXES])
 def test_more_workers_than_cpus_must_be_meant(variant: str):
     if variant.startswith("tbb") and not has_tbb():
         pytest.skip("built without oneTBB")
@@ -105,6 +117,7 @@ def test_prints_one_json_object_and_writes_the_history(tmp_path: Path):
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
     (["--variant", "threads", "--sync", "scheduled"], "--sync scheduled is for --variant tasks"),
+    (["--variant", "olc", "--sync", "spin"], "--variant olc is optimistic by construction: leave --sync out"),
     (["--sync", "speculative"], "--sync speculative is for --variant tbb-step and tbb-lookup"),
     (["--history", "h.csv"], "--history needs --verify"),
     (["--workload", "G"], "'G' is none of A|B|C|D|E|F|churn"),
