@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,14 +123,96 @@ def test_the_commands_of_the_document_work(document: Path, build: Path, tmp_path
                 f"{where}\nprinted:\n{done.stdout}\nthe document says:\n" + "\n".join(step.output))
 
 
-LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+def tracked() -> list[str]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_between_documents_lead_somewhere(document: Path) -> None:
-    broken = [target for target, _ in LINK.findall(document.read_text())
-              if "://" not in target and not target.startswith("mailto:") and not (document.parent / target).exists()]
-    assert not broken, f"{document.name} links to what does not exist: {', '.join(broken)}"
+LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
+PAGES = [ROOT / name for name in tracked() if name.endswith(".md") and (ROOT / name).exists()]
+
+
+def anchors(markdown: str) -> set[str]:
+    """Anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", markdown, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    broken = []
+    for target, anchor in LINK.findall(page.read_text()):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path = page.parent / target if target else page
+        if not path.exists() or (anchor and path.suffix == ".md" and anchor[1:] not in anchors(path.read_text())):
+            broken.append(target + anchor)
+    assert not broken, f"{page.relative_to(ROOT)} links to what does not exist: {', '.join(broken)}"
+
+
+# Pages that lead developers through the sources: what they name is there.
+GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "inside.md",
+          *(path for path in PAGES if path.name == "README.md" and path.parent.parent == ROOT and path.parent != ROOT)]
+SOURCE = re.compile(r"(?<![\w/.*-])[\w.-]+(?:/[\w.-]+)*\.(?:cpp|hpp|inc|S|py|toml|txt)\b(?!\*)")
+
+
+def files_named(text: str, names: list[str]) -> dict[str, list[str]]:
+    """Names of source files in `text`, each with the files of the tree that it may mean: a page says whose part of a
+    path it leaves out."""
+    return {name: [path for path in names if path == name or path.endswith("/" + name)]
+            for name in SOURCE.findall(text)}
+
+
+def in_code(markdown: str) -> str:
+    """What stands between backquotes, a line each; `a/{b,c}` as `a/b` and `a/c`. NAME stands for any name."""
+    found = []
+    for text in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", markdown, flags=re.M | re.S)):
+        if braces := re.fullmatch(r"(.*)\{(.*)\}(.*)", text):
+            found += [braces[1] + part + braces[3] for part in braces[2].split(",")]
+        elif "NAME" not in text:
+            found.append(text)
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_guides_name_are_there(page: Path) -> None:
+    names = tracked()
+    missing = [name for name, files in files_named(in_code(page.read_text()), names).items()
+               if not files and not (page.parent / name).exists()]
+    assert not missing, f"{page.relative_to(ROOT)} names files that do not exist: {', '.join(missing)}"
+
+
+LABEL = re.compile(r"""["']([^"']*)["']""")
+CALL = re.compile(r"(?:(\w+)::)?(\w+)\(\)|(\w+)::(\w+)")
+
+
+def faults_of_drawings(markdown: str, names: list[str], text_of: Callable[[str], str]) -> list[str]:
+    """What a drawing names and is not there: files, and functions in none of the files beside them."""
+    faults = []
+    for drawing in re.findall(r"^```mermaid\n(.*?)^```", markdown, re.M | re.S):
+        for label in LABEL.findall(drawing):
+            label = label.replace("<br>", "\n")
+            named = files_named(label, names)
+            faults += [f"no file {name}" for name, files in named.items() if not files]
+            texts = [text_of(path) for files in named.values() for path in files]
+            for of, call, other, member in CALL.findall(label):
+                function = call or member
+                if texts and not any(re.search(rf"\b{function}\b", text) for text in texts):
+                    faults.append(f"no {(of or other) + '::' if of or other else ''}{function} in {', '.join(named)}")
+    return faults
+
+
+def test_drawings_name_files_and_functions_that_are_there() -> None:
+    page = (ROOT / "docs" / "inside.md").read_text()
+    found = faults_of_drawings(page, tracked(), lambda name: (ROOT / name).read_text(errors="replace"))
+    assert page.count("```mermaid") > 5 and not found, "\n".join(found)
+
+
+def test_a_name_in_a_drawing_that_is_not_there_is_found() -> None:
+    drawing = '```mermaid\nflowchart TD\n  a["b()<br>c/d.cpp"] -- "e::f<br>d.cpp, g.hpp" --> h["i()"]\n```\n'
+    found = faults_of_drawings(drawing, ["c/d.cpp"], lambda _: "void b() {}")
+    assert found == ["no file g.hpp", "no e::f in d.cpp, g.hpp"]
+    assert not faults_of_drawings(drawing, ["c/d.cpp", "c/g.hpp"], lambda _: "void b(); int f;")
 
 
 def test_wildcards_stand_for_text_and_for_lines() -> None:
@@ -184,8 +267,7 @@ def test_every_page_is_in_the_list_of_pages() -> None:
 
 
 def test_readme_names_every_folder_of_the_tree() -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    folders = {name.split("/")[0] for name in tracked if "/" in name and not name.startswith(".")} - {"docs"}
+    folders = {name.split("/")[0] for name in tracked() if "/" in name and not name.startswith(".")} - {"docs"}
     rows = re.findall(r"^\| (.*?) \|", (ROOT / "README.md").read_text().partition("## Where things are")[2], re.M)
     assert folders <= {name for row in rows for name in re.findall(r"`(\w+)/", row)}
 
