@@ -21,7 +21,7 @@ FAULTS = {
     "skip_tile_check": 1,
     "lose_sticky_bits": 1,
     "lose_overflow": 1,
-    "exclusive_speculative_read": 298,
+    "exclusive_speculative_read": 324,
     "ignore_canary": 1,
     "clear_own_sticky_bits": 1,
     "canary_of_writers_only": 17,
