@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import subprocess
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rubato
+from rubato.cli import call as rubato_command
 from rubato.report import write
 from rubato.results.regions import Region
 
@@ -151,6 +154,36 @@ def test_a_report_has_a_table_of_them(rubato_chip: Path, programs: Path, tmp_pat
     write([tmp_path / "r"], tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
     assert "Regions of" in page and "<td>inner</td>" in page
+
+
+def test_an_export_has_a_row_for_each_region(
+    rubato_chip: Path, programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(rubato_chip, tmp_path / "c1", "--cores", "1", programs / "tasks")
+    run(rubato_chip, tmp_path / "c4", "--cores", "4", programs / "tasks")
+    own = "run=tasks.committed / cores"
+    assert rubato_command(["export", str(tmp_path), "--regions", "--metric", own]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["name"], row["region"]) for row in rows] == [
+        ("c1", "all"), ("c1", "first half"), ("c4", "all"), ("c4", "first half")]  # fmt: skip
+    for row in rows:
+        region = regions(tmp_path / row["name"])[row["region"]]
+        assert int(row["cycles"]) == region.cycles
+        assert int(row["tasks.committed"]) == region.stats["tasks.committed"]
+        assert float(row["seconds"]) == pytest.approx(region.cycles / 2e9)
+        assert float(row["chip.ipc"]) == pytest.approx(region.instructions / region.cycles)
+        assert float(row["run"]) == pytest.approx(region.stats["tasks.committed"] / int(row["cores"]))
+        assert row["times"] == "1" and "check" not in row
+
+
+def test_runs_without_regions_have_no_table_of_them(
+    rubato_chip: Path, guests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(rubato_chip, tmp_path / "r", "--cores", "1", guests / "hello", code=1)
+    assert rubato_command(["export", str(tmp_path / "r"), "--regions"]) == 2
+    assert "no run has a region" in capsys.readouterr().err
+    assert rubato_command(["export", str(tmp_path / "r"), "--regions", "--statistics"]) == 2
+    assert "leave out --regions or --statistics" in capsys.readouterr().err
 
 
 def test_the_marks_do_nothing_elsewhere(root: Path, programs: Path, tmp_path: Path) -> None:

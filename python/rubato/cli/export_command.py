@@ -31,19 +31,23 @@ def export_command(
     metric: Annotated[
         list[str] | None, typer.Option(metavar="NAME=EXPRESSION", help="A column of your own; repeatable.")
     ] = None,
+    regions: Annotated[bool, typer.Option("--regions", help="A row a region that the program marks.")] = False,
     statistics: Annotated[bool, typer.Option("--statistics", help="A row a statistic of each run.")] = False,
 ) -> int:
     """Write results as a table, CSV or Parquet: a row a run with what differs between runs and its numbers."""
     definitions = sweeping.metrics_of(directories, metrics.pairs(metric or []))
     if metric and statistics:
-        raise UsageError("--metric is a column of the table of runs; leave out --statistics.")
+        raise UsageError("--metric is a column of the tables of runs and regions; leave out --statistics.")
+    if regions and statistics:
+        raise UsageError("a row is a region or a statistic: leave out --regions or --statistics.")
     found = {run.directory.resolve(): run for directory in directories for run in find_runs(directory)}
     complete = [run for run in found.values() if run.complete]
     if left_out := len(found) - len(complete):
         terminal.err.print(f"note: {terminal.plural(left_out, 'incomplete run')} left out.", markup=False)
     if not complete:
         raise UsageError(f"there is no complete run in {', '.join(directories)}.")
-    frame = export.statistics(complete) if statistics else export.runs(complete, definitions)
+    table = export.regions if regions else export.runs
+    frame = export.statistics(complete) if statistics else table(complete, definitions)
     if out is None:
         print(export.csv(frame), end="")
         return 0

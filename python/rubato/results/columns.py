@@ -9,10 +9,9 @@ from typing import Any
 from rubato import toml
 from rubato.errors import UsageError
 from rubato.results import metrics
-from rubato.results.run import Run
 
 
-def settings(runs: Sequence[Run], keys: Iterable[str]) -> list[dict[str, Any]]:
+def settings(runs: Sequence[metrics.Measured], keys: Iterable[str]) -> list[dict[str, Any]]:
     """The value of each key as the simulator read it, for each run: 64KiB is 65536. Whole numbers beside others are
     all float; a key with numbers and words has words."""
     rows: list[dict[str, Any]] = [{} for _ in runs]
@@ -28,7 +27,7 @@ def settings(runs: Sequence[Run], keys: Iterable[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def measured(runs: Sequence[Run], own: metrics.Definitions | None = None) -> list[dict[str, Any]]:
+def measured(runs: Sequence[metrics.Measured], own: metrics.Definitions | None = None) -> list[dict[str, Any]]:
     """Each run's metrics: the built-in ones that some run has, then `own`. @raises UsageError for a metric that
     names what no run has, or that has the name of another column."""
     rows: list[dict[str, Any]] = [{} for _ in runs]

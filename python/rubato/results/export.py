@@ -1,10 +1,10 @@
-"""Results as tables for other tools: a row a run, or a row a statistic; as CSV, Parquet, or pandas data frames."""
+"""Results as tables for other tools: a row a run, a region or a statistic; as CSV, Parquet, or pandas data frames."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,9 @@ from rubato.errors import UsageError
 from rubato.files import write_whole
 from rubato.results import columns
 from rubato.results.metrics import Definitions
+from rubato.results.regions import IN_REGIONS, of_runs
 from rubato.results.run import Run
+from rubato.results.summary import Summary
 from rubato.toml import flatten
 
 if TYPE_CHECKING:
@@ -30,28 +32,56 @@ def runs(found: Sequence[Run], metrics: Definitions | None = None) -> pl.DataFra
     between the runs, the numbers of its summary with dotted names, and its metrics: the built-in ones and `metrics`.
 
     @raises UsageError for a metric that names what no run has."""
-    import polars as pl
+    settings, numbers = columns.settings(found, _swept(found)), columns.measured(found, metrics)
+    return _frame(
+        columns.joined(_names(run), values, _numbers(run.summary), measured)
+        for run, values, measured in zip(found, settings, numbers, strict=True)
+    )
 
+
+def regions(found: Sequence[Run], metrics: Definitions | None = None) -> pl.DataFrame:
+    """A row a region that a run's program marked: the run as runs() names it, the region's name and how many times it
+    began, then its numbers and metrics, those of the region alone.
+
+    @raises UsageError if there is none, and for a metric that names what no region has."""
+    marked = of_runs(found)
+    if not marked:
+        raise UsageError("no run has a region: programs mark them by rubato_region_begin(), on the simulated chip.")
+    settings, numbers = columns.settings(marked, _swept(found)), columns.measured(marked, metrics)
+    rows = []
+    for of, values, measured in zip(marked, settings, numbers, strict=True):
+        region = {"region": of.region.name, "times": of.region.times}
+        told = {k: v for k, v in _numbers(of.summary).items() if k.partition(".")[0] in IN_REGIONS}
+        rows.append(columns.joined(_names(of.run) | region, values, told, measured))
+    return _frame(rows)
+
+
+def _swept(found: Sequence[Run]) -> list[str]:
+    """The configuration keys that differ between the runs."""
     configurations = [r.configuration for r in found]
-    keys = [
+    return [
         k
         for k in dict.fromkeys(k for c in configurations for k in c if k not in _IN_SUMMARY)
         if len({repr(c.get(k)) for c in configurations}) > 1
     ]
-    settings, numbers = columns.settings(found, keys), columns.measured(found, metrics)
-    rows = []
-    for run, values, measured in zip(found, settings, numbers, strict=True):
-        named = {"directory": str(run.directory), "name": run.directory.name, "program": run.summary.name}
-        named["arguments"] = " ".join(run.arguments)
-        rows.append(columns.joined(named, values, _numbers(run), measured))
-    return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _numbers(run: Run) -> dict[str, Any]:
-    summary = flatten(run.summary.model_dump(exclude={"output", "program", "programs"}))
-    for i, part in enumerate(run.summary.programs, 1):
-        summary |= flatten({"programs": {str(i): part.model_dump()}})
-    return {k: v for k, v in summary.items() if not isinstance(v, list)}
+def _names(run: Run) -> dict[str, Any]:
+    named = {"directory": str(run.directory), "name": run.directory.name, "program": run.summary.name}
+    return named | {"arguments": " ".join(run.arguments)}
+
+
+def _numbers(summary: Summary) -> dict[str, Any]:
+    numbers = flatten(summary.model_dump(exclude={"output", "program", "programs"}))
+    for i, part in enumerate(summary.programs, 1):
+        numbers |= flatten({"programs": {str(i): part.model_dump()}})
+    return {k: v for k, v in numbers.items() if not isinstance(v, list)}
+
+
+def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(list(rows), infer_schema_length=None)
 
 
 def statistics(found: Sequence[Run], root: str = "roi") -> pl.DataFrame:

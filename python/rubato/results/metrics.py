@@ -21,10 +21,14 @@ from rubato.suggest import did_you_mean
 from rubato.toml import flatten
 
 if TYPE_CHECKING:
+    from rubato.results.regions import RegionOfRun
     from rubato.results.run import Run
 
+    #: What metrics are computed from.
+    Measured = Run | RegionOfRun
+
 #: Metrics of a user's own: an expression by name; in Python a function of a run will do, too.
-Definitions = Mapping[str, "str | Callable[[Run], float | None]"]
+Definitions = Mapping[str, "str | Callable[[Measured], float | None]"]
 
 _OPERATORS: dict[type, Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -44,7 +48,7 @@ class Metric:
     """One number of a run; `title` and `unit` are for tables and charts. A share is shown as a percentage."""
 
     name: str
-    definition: str | Callable[[Run], float | None]
+    definition: str | Callable[[Measured], float | None]
     title: str = ""
     unit: str = ""
 
@@ -108,7 +112,7 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def value(metric: Metric, run: Run) -> float | None:
+def value(metric: Metric, run: Measured) -> float | None:
     """None if the run lacks a statistic, or has nothing to divide by."""
     try:
         return _value(metric, run)
@@ -116,7 +120,7 @@ def value(metric: Metric, run: Run) -> float | None:
         return None
 
 
-def values(metric: Metric, runs: Sequence[Run]) -> list[float | None]:
+def values(metric: Metric, runs: Sequence[Measured]) -> list[float | None]:
     """@raises UsageError if the metric names what none of the runs has."""
     found, unknown = [], []
     for run in runs:
@@ -130,7 +134,7 @@ def values(metric: Metric, runs: Sequence[Run]) -> list[float | None]:
     return found
 
 
-def _value(metric: Metric, run: Run) -> float | None:
+def _value(metric: Metric, run: Measured) -> float | None:
     definition = metric.definition
     if not isinstance(definition, str):
         result = definition(run)
@@ -180,7 +184,7 @@ def _dotted(node: ast.expr) -> str:
     return ""
 
 
-def _evaluate(node: ast.expr, run: Run) -> float:
+def _evaluate(node: ast.expr, run: Measured) -> float:
     if isinstance(node, ast.BinOp):
         return _OPERATORS[type(node.op)](_evaluate(node.left, run), _evaluate(node.right, run))
     if isinstance(node, ast.UnaryOp):
@@ -193,7 +197,7 @@ def _evaluate(node: ast.expr, run: Run) -> float:
     return _named(_dotted(node), run)
 
 
-def _statistic(path: str, run: Run) -> float:
+def _statistic(path: str, run: Measured) -> float:
     try:
         found = run.stats.matching(path)
     except KeyError as e:
@@ -204,7 +208,7 @@ def _statistic(path: str, run: Run) -> float:
     return sum(found.values())
 
 
-def _named(name: str, run: Run) -> Any:
+def _named(name: str, run: Measured) -> Any:
     """A number of the summary, another built-in metric, a configuration key, or a statistic with a path of words."""
     numbers = _summary(run)
     if name in numbers:
@@ -220,6 +224,6 @@ def _named(name: str, run: Run) -> Any:
     raise UnknownError(f"there is no {name}.{did_you_mean(name, known)}")
 
 
-def _summary(run: Run) -> dict[str, Any]:
+def _summary(run: Measured) -> dict[str, Any]:
     numbers = flatten(run.summary.model_dump(exclude={"output"}))
     return {k: v for k, v in numbers.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}

@@ -3,15 +3,27 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rubato.results.run import Stats
-from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, shown_shares
+from rubato.results.summary import (
+    CYCLE_CLASSES,
+    TRAFFIC_CLASSES,
+    CycleBreakdown,
+    NetworkBytes,
+    Summary,
+    Tasks,
+    shown_shares,
+)
 
 if TYPE_CHECKING:
     from rubato.results.run import Run
+
+#: Keys of a summary that a region has, too.
+IN_REGIONS = ("cores", "mode", "seed", "cycles", "seconds", "instructions", "tasks", "cycle_breakdown", "network_bytes")
 
 
 @dataclass(frozen=True)
@@ -63,3 +75,36 @@ def regions(run: Run) -> list[Region]:
         Region(r["name"], r["times"], r["functions"], {"stats": document["stats"], "roi": r["values"]})
         for r in document.get("regions", [])
     ]
+
+
+@dataclass(frozen=True)
+class RegionOfRun:
+    """A region as metrics and tables see a run: the statistics are the region's, the configuration is the run's."""
+
+    run: Run
+    region: Region
+
+    @property
+    def stats(self) -> Stats:
+        return self.region.stats
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        return self.run.configuration
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The run's, with the region's numbers; without what only whole runs have."""
+        of, region = self.run.summary, self.region
+        return Summary(
+            program=of.program, engine=of.engine, cores=of.cores, mode=of.mode, seed=of.seed,
+            cycles=region.cycles, instructions=region.instructions,
+            seconds=region.cycles / (1e6 * self.configuration["chip.frequency_mhz"]),
+            tasks=Tasks(**{f: int(self.stats.total(f"tasks.{f}", optional=True)) for f in Tasks.model_fields}),
+            cycle_breakdown=CycleBreakdown(**region.cycle_breakdown),
+            network_bytes=NetworkBytes(**{c: int(self.stats.total(f"net.bytes.{c}")) for c in TRAFFIC_CLASSES}),
+        )  # fmt: skip
+
+
+def of_runs(runs: Iterable[Run]) -> list[RegionOfRun]:
+    return [RegionOfRun(run, region) for run in runs for region in run.regions]
