@@ -20,8 +20,11 @@ struct alignas(64) SeenByOthers {
   Atomic<bool> has_kept{false};           ///< it has paused, and has tasks that no other can take
   Atomic<unsigned> prefetch_distance{0};  ///< the ring's
   Atomic<std::uint64_t> idle_ends{0};     ///< how often it was idle and went on
-  ReadySet<StdAtomics> ready;             ///< shared pools
-  ReadySet<StdAtomics> pinned;            ///< its own
+  /// The running task if the watch has found it long, by its number: tasks that ended before it, and 1.
+  /// 0: none. Turns that it makes due are published at once.
+  Atomic<std::uint64_t> long_task{0};
+  ReadySet<StdAtomics> ready;   ///< shared pools
+  ReadySet<StdAtomics> pinned;  ///< its own
 
   /// Ordered by seq_cst against a worker that announces that it is idle.
   bool has_published() const { return published.load(std::memory_order_seq_cst) != nullptr; }

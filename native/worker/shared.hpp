@@ -50,6 +50,8 @@ class Shared {
   bool has_cpus() const;
   /// By how much a switch between two turns of actors is made dearer (RUBATO_ACTOR_SWITCH).
   std::uint64_t dear_ticks() const { return dear_ticks_; }
+  /// Turns that a task makes due just go to the end of its worker's list.
+  bool lists_turns() const { return !options_.miniqueue && dear_ticks_ == 0; }
   Worker& worker(unsigned index) const { return *workers_[index]; }
   /// The core group whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;

@@ -152,6 +152,22 @@ void Sharing::publish_for_worker(const Chain& chain) {
   worker_.seen.published.exchange(chain.first, std::memory_order_seq_cst);
 }
 
+bool Sharing::publish_one(Task* task) {
+  const std::uint64_t word = shared_.events.look();
+  if (EventCount<StdAtomics>::idle(word) == 0 || (word & EventCount<StdAtomics>::kRequests) != 0)
+    return false;
+  const Seizure<SeizureAtomics>::Inside inside(worker_.seizure);
+  // Turns that no worker has taken yet stay behind it: different actors have no order.
+  link(task, worker_.seen.published.exchange(nullptr, std::memory_order_acquire));
+  published_at_ = ticks();
+  was_robbed_ = true;
+  looks_ = 0;
+  worker_.counts.published.add();
+  worker_.seen.published.exchange(task, std::memory_order_seq_cst);
+  wake();
+  return true;
+}
+
 void Sharing::take_back_after(std::uint64_t microseconds) {
   if (ticks() - published_at_ >= ticks_of(microseconds)) take_back();
 }

@@ -27,6 +27,9 @@ class Sharing {
   bool steal();
   /// By the watch, which has seized the worker. None is published, and the chain is not empty.
   void publish_for_worker(const Chain& chain);
+  /// Publishes a turn that the running task has made due, beside what is published already. False: no worker
+  /// is idle, or a task wants to run alone.
+  bool publish_one(Task* task);
   /// Takes back its published chunk, if no worker has taken it: to the front, where it came from.
   [[gnu::noinline]] bool take_back();
   /// The same if it was published so many microseconds ago.

@@ -44,6 +44,24 @@ void append(ThreadState& self, Task* task) {
   engine::count_created(self);
 }
 
+/// The watch has found the running task long, or one that ran before it. @returns whether the turn was
+/// published since it would wait for the end of this task.
+[[gnu::noinline]] bool go_out(Worker& worker, Task* task) {
+  Shared& shared = worker.shared;
+  const std::uint64_t long_task = worker.seen.long_task.load(std::memory_order_relaxed);
+  if (long_task == worker.counts.finished.get() + 1) {
+    if (!worker.sharing.publish_one(task)) return false;
+    engine::count_created(worker);
+    return true;
+  }
+  worker.lists_turns.store(shared.lists_turns(), std::memory_order_relaxed);
+  if (long_task == 0) return false;
+  worker.seen.long_task.store(0, std::memory_order_relaxed);
+  // The turns of an actor are like each other: this one may be as long.
+  shared.watch.hurry();
+  return false;
+}
+
 /// The turn that runs next.
 void put_next(Worker& worker, Task* task) {
   {
@@ -88,6 +106,7 @@ void make_turn(Task& task, Cell& cell) {
   if (self.running == nullptr || !self.is_worker || !is_plain(cell))
     return submit_elsewhere(self, cell, task);
   auto& worker = static_cast<Worker&>(self);
+  if (may_be_next && go_out(worker, task)) return;
   if (may_be_next && shared.options().miniqueue && self.actor != 0) return put_next(worker, task);
   append(self, task);
 }
@@ -96,7 +115,8 @@ void make_turn(Task& task, Cell& cell) {
 [[gnu::noinline]] void schedule(ThreadState& self, Cell& cell) {
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   make_turn(*task, cell);
-  if (self.running == nullptr || !self.lists_turns || !is_plain(cell)) [[unlikely]]
+  if (self.running == nullptr || !self.lists_turns.load(std::memory_order_relaxed) || !is_plain(cell))
+      [[unlikely]]
     return schedule_otherwise(self, cell, task, true);
   append(self, task);
 }
@@ -104,7 +124,7 @@ void make_turn(Task& task, Cell& cell) {
 void schedule_behind(ThreadState& self, Cell& cell) {
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   make_turn(*task, cell);
-  if (!self.lists_turns || !is_plain(cell)) [[unlikely]]
+  if (!self.lists_turns.load(std::memory_order_relaxed) || !is_plain(cell)) [[unlikely]]
     return schedule_otherwise(self, cell, task, false);
   append(self, task);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "native/worker/watch.hpp"
 
-#include <algorithm>
+#include <sys/prctl.h>
+
 #include <cstdio>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "native/policy.hpp"
 #include "native/worker/shared.hpp"
@@ -50,12 +52,20 @@ void Watch::wake() {
   changed_.notify_one();
 }
 
+void Watch::hurry() {
+  const std::lock_guard lock(mutex_);
+  is_hurried_ = true;
+  changed_.notify_one();
+}
+
 bool Watch::is_anybody_busy() const {
   const std::uint64_t word = shared_.events.look_ordered();
   return (word & Events::kPaused) == 0 && Events::idle(word) < shared_.workers();
 }
 
 void Watch::work() {
+  // Nanoseconds by which the system may let a sleep last longer: its usual 50,000 are as much as a period.
+  static_cast<void>(prctl(PR_SET_TIMERSLACK, 1000UL));
   std::unique_lock lock(mutex_);
   while (!must_end_) {
     if (idle_looks_ >= policy::kIdleLooks) {
@@ -64,10 +74,12 @@ void Watch::work() {
       is_asleep_.store(false, std::memory_order_relaxed);
       idle_looks_ = 0;
       finished_at_ = Clock::now();
+      pace_.hurry();
     }
     is_woken_ = false;
-    changed_.wait_for(lock, period_, [this] { return must_end_; });
+    changed_.wait_for(lock, pace_.period(), [this] { return must_end_ || is_hurried_; });
     if (must_end_) return;
+    if (std::exchange(is_hurried_, false)) pace_.hurry();
     lock.unlock();
     look();
     lock.lock();
@@ -76,11 +88,9 @@ void Watch::work() {
 
 void Watch::look() {
   const std::uint64_t word = shared_.events.look_ordered();
-  constexpr std::chrono::microseconds kShortest{policy::kWatchMicroseconds};
-  constexpr std::chrono::microseconds kLongest{policy::kLongestWatchMicroseconds};
   if (!is_anybody_busy()) {
     ++idle_looks_;
-    period_ = kShortest;
+    pace_.note_idle();
     return;
   }
   idle_looks_ = 0;
@@ -97,11 +107,13 @@ void Watch::look() {
       continue;
     }
     if (++seen.looks < threshold(2u, 1u) || !is_anybody_idle || !is_free) continue;
+    worker.seen.long_task.store(finished + 1, std::memory_order_relaxed);
+    worker.lists_turns.store(false, std::memory_order_relaxed);
     has_handed_over |= hand_over(worker);
   }
   // Beside a task that takes long and creates nothing there is less and less to look for.
   const bool is_quiet = is_same && !has_handed_over;
-  period_ = is_quiet || !is_anybody_idle ? std::min(period_ + kShortest / 8, kLongest) : kShortest;
+  pace_.note_look(is_quiet || !is_anybody_idle);
   look_for_standstill(is_anybody_idle);
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "native/worker/watch_pace.hpp"
 #include "rubato/engine/native_heap.hpp"
 
 namespace rubato::inline v0::native {
@@ -30,6 +31,8 @@ class Watch {
   /// While there are several workers. @throws std::system_error, std::bad_alloc
   void start();
   void end();
+  /// By a worker: the running task may be long, and has made turns of actors due.
+  void hurry();
   /// A worker has something to do that had nothing. Ordered by seq_cst: it does not count as idle any more.
   void note_busy() {
     if (is_asleep_.load(std::memory_order_seq_cst)) wake();
@@ -55,13 +58,13 @@ class Watch {
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool must_end_ = false, is_woken_ = false;
+  bool must_end_ = false, is_woken_ = false, is_hurried_ = false;
   std::atomic<bool> is_asleep_{false};
 
   // Its thread's.
   std::unique_ptr<engine::WorkerHeap> heap_;
   std::vector<Seen> seen_;
-  std::chrono::microseconds period_{0};
+  WatchPace pace_;
   unsigned idle_looks_ = 0;
   std::uint64_t finished_ = 0;  // by all
   Clock::time_point finished_at_;

@@ -26,7 +26,7 @@ Worker::Worker(Shared& owner, unsigned worker_number)
       adapts_(owner.options().prefetch.kind == PrefetchMode::Kind::adapted) {
   is_worker = true;
   number = worker_number;
-  lists_turns = !owner.options().miniqueue && owner.dear_ticks() == 0;
+  lists_turns.store(owner.lists_turns(), std::memory_order_relaxed);
   epoch = &owner.epochs->member(worker_number);
   const PrefetchMode& prefetch = owner.options().prefetch;
   const bool prefetches = prefetch.kind != PrefetchMode::Kind::off;

@@ -79,8 +79,9 @@ struct ThreadState {
   std::atomic<std::uint64_t> created{0};
   const std::uint64_t* choices = nullptr;  ///< kChoices words, see there
   bool is_worker = false;                  ///< may link into `tasks`
-  bool lists_turns = false;                ///< a worker's: turns of actors go to the end of `tasks`
-  bool has_pools = false;                  ///< several workers: locales need pools
+  /// A worker's: turns of actors just go to the end of `tasks`. The watch clears it, too.
+  std::atomic<bool> lists_turns{false};
+  bool has_pools = false;        ///< several workers: locales need pools
   std::uint64_t birth = 0;       ///< the birth epoch that resources' tasks inherit, where the handle has it
   EpochMember* epoch = nullptr;  ///< a worker's
   std::uint64_t actor = 0;       ///< the handle of the actor whose code runs; 0: none

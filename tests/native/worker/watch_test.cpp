@@ -218,6 +218,38 @@ TEST_P(Watch, HandsOverTheTurnsOfActors) {
   }
 }
 
+struct Each {
+  std::atomic<int>* gone_out;
+};
+constexpr int kSends = 400, kGoneOut = 10;
+/// Sends to one actor after the other, until some messages have gone out by their sends themselves.
+struct SendingEach : behavior<Each> {
+  void on(const Each& each) {
+    for (int i = 0; i < kSends && *each.gone_out < kGoneOut; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));  // the other worker idles meanwhile
+      std::atomic<bool> was_handled{false};
+      const actor<Ask> told = spawn<Told>();
+      const std::uint64_t before = native::counters().chunks_published;
+      told.send(Ask{&was_handled});
+      if (native::counters().chunks_published != before) ++*each.gone_out;
+      while (!was_handled) std::this_thread::yield();
+      told.stop();
+    }
+  }
+};
+
+/// A handler that was found to be long publishes by each send: nothing it sends later waits for the watch,
+/// which itself publishes within a send very rarely.
+TEST_P(Watch, LetsALongHandlerPublishByItsSends) {
+  std::atomic<int> gone_out{0};
+  const actor<Each> sending = spawn<SendingEach>();
+  sending.send(Each{&gone_out});
+  run();
+  EXPECT_EQ(gone_out, kGoneOut);
+  sending.stop();
+  run();
+}
+
 /// Two tasks on two workers wait for a third one.
 void stand_still(unsigned seconds) {
   native::Options options = native::options();
