@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import rubato
+
 INPUTS = {
     "sssp": ["--generate", "road:12x12"],
     "bfs": ["--generate", "rmat:7:8"],
@@ -50,6 +52,13 @@ def test_threads_compute_what_the_serial_code_does_on_this_machine(application: 
         done = subprocess.run([*command, "--threads", threads, "--verify"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "check: passed" in done.stdout
+
+
+@pytest.mark.usefixtures("build")
+def test_threads_on_this_machine_are_not_told_as_serial_code(tmp_path: Path) -> None:
+    for name, extra, mode in [("threads", ["--variant=threads"], "threads"), ("serial", ["--serial"], "serial")]:
+        run = rubato.run("sssp", engine="native", arguments=[*INPUTS["sssp"], *extra], out=tmp_path / name)
+        assert run.summary.mode == mode
 
 
 @pytest.mark.parametrize("application", INPUTS)

@@ -192,7 +192,7 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
     facts.add_column(overflow="fold")
     facts.add_row("check", check_text(run.check))
     t = run.tasks
-    where = "in the serial code" if run.mode == "serial" else "in run()"
+    where = {"serial": "in the serial code", "threads": "in the threads"}.get(run.mode or "", "in run()")
     measured = f"{seconds(run.seconds)} {where}, " if run.cores else ""
     facts.add_row("time", f"{measured}{seconds(run.host.seconds)} the whole program")
     if t.created:

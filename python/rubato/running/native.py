@@ -188,12 +188,13 @@ def _write_results(
 ) -> None:
     output = (directory / _OUTPUT).read_text(encoding="utf-8", errors="replace")
     values = {c["name"]: c["value"] for c in counters["counters"]}
-    is_serial = bool(counters.get("serial")) and not values["tasks_created"]
+    # A team of threads measures its work as serial code is measured.
+    untasked = "threads" if spec.has_threads else "serial" if counters.get("serial") else None
     summary = {
         "program": spec.name,
         "engine": spec.engine,
         "cores": counters["workers"],
-        "mode": "serial" if is_serial else spec.native_mode() if values["tasks_created"] else None,
+        "mode": spec.native_mode() if values["tasks_created"] else untasked,
         "seed": counters.get("seed", spec.seed if spec.seed is not None else 1),
         "cycles": None,
         "seconds": counters["seconds"],

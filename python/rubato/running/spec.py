@@ -218,11 +218,11 @@ class RunSpec:
         app = self.app()
         if app is None or not app.mode_flag:
             raise UsageError(f"the tasks of {self.name} have the types that the program gives them; leave out --mode.")
-        chosen = self._mode_argument(app.mode_flag)
+        chosen = self._value_of(app.mode_flag)
         if chosen not in (None, self.mode):
             raise UsageError(f"--mode {self.mode} and {app.mode_flag} {chosen} contradict.")
 
-    def _mode_argument(self, flag: str) -> str | None:
+    def _value_of(self, flag: str) -> str | None:
         """The value that the program's own arguments give to `flag`."""
         chosen = None
         for before, argument in itertools.pairwise(["", *self.arguments]):
@@ -237,7 +237,12 @@ class RunSpec:
         app = self.app()
         if app is None or not app.mode_flag:
             return None
-        return self.mode or self._mode_argument(app.mode_flag) or "mayspec"
+        return self.mode or self._value_of(app.mode_flag) or "mayspec"
+
+    @property
+    def has_threads(self) -> bool:
+        """An application's version with threads instead of tasks."""
+        return self.app() is not None and self._value_of("--variant") == "threads"
 
     def app(self) -> apps.App | None:
         """The application, if `program` is the name of one."""
@@ -296,7 +301,7 @@ class RunSpec:
         if app is not None and self.verify and app.verify_flag and app.verify_flag not in self.arguments:
             added.append(app.verify_flag)
         if app is not None and self.engine != "chip" and self.mode and app.mode_flag:
-            added += [app.mode_flag, self.mode] if self._mode_argument(app.mode_flag) is None else []
+            added += [app.mode_flag, self.mode] if self._value_of(app.mode_flag) is None else []
         if app is not None and self.serial and not app.is_serial(self.arguments):
             added += app.serial_arguments
         return [*self.arguments, *added]
