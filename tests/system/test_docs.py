@@ -153,7 +153,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 # Pages that lead developers through the sources: what they name is there.
 GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "inside.md",
           *(path for path in PAGES if path.name == "README.md" and path.parent.parent == ROOT and path.parent != ROOT)]
-SOURCE = re.compile(r"(?<![\w/.*-])[\w.-]+(?:/[\w.-]+)*\.(?:cpp|hpp|inc|S|py|toml|txt)\b(?!\*)")
+SOURCE = re.compile(r"(?<![\w/.*-])[\w.-]+(?:/[\w.-]+)*\.(?:cpp|hpp|c|h|inc|S|py|toml|txt)\b(?!\*)")
 
 
 def files_named(text: str, names: list[str]) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from rubato.errors import UsageError
+from rubato.tm.methods import ALGORITHMS, METHODS
 
 _POWERS = {
     "RUBATO_ITM_ORECS": (1 << 10, 1 << 22),
@@ -15,8 +16,8 @@ _POWERS = {
 _NUMBER = "[1-9][0-9]{0,6}"
 _WORDS = {
     "RUBATO_ITM_METHOD": (
-        f"adaptive(-all)?(:{_NUMBER})?|serial|eager|lazy|norec|rtm",
-        "adaptive, adaptive-all, serial, eager, lazy, norec or rtm",
+        f"adaptive(-all)?(:{_NUMBER})?|{'|'.join(ALGORITHMS)}",
+        f"{', '.join(METHODS[:-1])} or {METHODS[-1]}",
     ),
     "RUBATO_ITM_MANAGER": (
         f"none|backoff|(hourglass|serialize)(:{_NUMBER})?",
