@@ -1,5 +1,5 @@
-// The time until the watch looks again (watch.hpp): short where a long handler may have sent something, longer
-// and longer where there is nothing to hand over.
+// The time until the watch looks again (watch.hpp): short where a long handler may have sent something,
+// longer and longer where there is nothing to hand over.
 // SPDX-License-Identifier: MIT
 #pragma once
 

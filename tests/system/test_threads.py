@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -179,6 +180,17 @@ def test_the_report_shows_it(bank: Run, team: Run) -> None:
     for text in ("no task", "No task", "all tasks", "tasks committed", "differences below"):
         assert text not in page, "the programs have no tasks"
     assert "all threads" in page
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert found is not None
+    charts = json.loads(found[1])["threads"]
+    # The bank's and the team's, in the order of the page; each has a place to be drawn in.
+    assert len(charts) == 2 and all(f'id="{name}-chart"' in page for name in charts)
+    rows = [{row["label"]: row for row in chart["groups"][0]["rows"]} for chart in charts.values()]
+    of_bank = next(found for found in rows if len(found) == 5)
+    for thread in bank.threads:
+        row = of_bank[str(thread.number)]
+        assert sum(row["fractions"].values()) == pytest.approx(1)
+        assert row["amounts"].get("blocked.lock", 0) == thread.blocked.get("lock", 0)
 
 
 @pytest.mark.parametrize("words", [["--cores", "4"], ["--cores", "1"], ["--cores", "16", "--no-ff"]])

@@ -13,6 +13,7 @@ from rubato.report import (
     inside,
     parameters,
     programs,
+    threads,
 )
 from rubato.report.markup import (
     PART_NAMES,
@@ -36,6 +37,7 @@ def chart_data(
             **{f"parameters-{i}": v.data() for i, v in enumerate(varied) if v.any},
         },
         "bars": {name: p.bars.data() for name, p in beside.items()},
+        "threads": threads.data(shown),
         "workloads": [_workload_data(w) for w in study.workloads],
         "inside": [
             {"label": run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in shown

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rubato.names import short_name
-from rubato.report.markup import PART_NAMES, Section, card, number, table
+from rubato.report.markup import PART_NAMES, Section, card, number, stacked, table
 from rubato.results.contention import KINDS
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _MOST = 15  # rows of each table
 _MOST_RUNS = 8
+_MOST_BARS = 64
+#: Colours of what threads are blocked by; all other reasons share one, and differ in their patterns.
+_BLOCKED = {"lock": "aborted", "barrier": "spill", "condition": "stall"}
 
 
 def conclusions(study: Study, runs: list[Run], labels: list[str]) -> str:
@@ -42,13 +45,47 @@ def conclusions(study: Study, runs: list[Run], labels: list[str]) -> str:
 
 def sections(runs: list[Run], labels: list[str]) -> list[Section]:
     """A card for each run that has threads beside those of task regions."""
-    found = []
-    for i, (run, label) in enumerate(zip(runs, labels, strict=True)):
-        if run.summary.engine != "chip" or not any(thread.cycles for thread in run.threads):
-            continue
-        title = "Threads" if not found else f"Threads: {label}"
-        found.append((f"threads-{i}", title, _card(run, f"threads-{i}", f"Threads of {label}")))
+    found: list[Section] = []
+    for i, run in _with_threads(runs):
+        title = "Threads" if not found else f"Threads: {labels[i]}"
+        found.append((f"threads-{i}", title, _card(run, f"threads-{i}", f"Threads of {labels[i]}")))
+    return found
+
+
+def data(runs: list[Run]) -> dict[str, Any]:
+    """The chart of each card, by its identifier: a bar a thread, as long as its cycles."""
+    return {f"threads-{i}": _bars(run) for i, run in _with_threads(runs)}
+
+
+def _with_threads(runs: list[Run]) -> list[tuple[int, Run]]:
+    found = [
+        (i, run) for i, run in enumerate(runs)
+        if run.summary.engine == "chip" and any(thread.cycles for thread in run.threads)
+    ]  # fmt: skip
     return found[:_MOST_RUNS]
+
+
+def _bars(run: Run) -> dict[str, Any]:
+    longest = max(thread.cycles for thread in run.threads)
+    kinds = sorted({kind for thread in run.threads for kind in thread.blocked})
+    colours = {"ready": "idle"} | {f"blocked.{kind}": _BLOCKED.get(kind, "held_back") for kind in kinds}
+    names = PART_NAMES | {"ready": "ready, without a core"} | {f"blocked.{kind}": f"waits: {kind}" for kind in kinds}
+    rows = []
+    for thread in sorted(run.threads, key=lambda t: t.number)[:_MOST_BARS]:
+        if not thread.cycles:
+            continue
+        blocked = {f"blocked.{kind}": cycles for kind, cycles in thread.blocked.items()}
+        amounts = thread.running | {"ready": thread.ready} | blocked
+        fractions = {key: cycles / thread.cycles for key, cycles in amounts.items()}
+        rows.append({
+            "label": str(thread.number), "fractions": fractions, "amounts": amounts,
+            "total": thread.cycles / longest, "note": number(thread.cycles),
+        })  # fmt: skip
+    parts = stacked(names, "var(--{})")
+    for part in parts:
+        part["colour"] = f"var(--{colours.get(part['key'], part['key'])})"
+    groups = [{"name": "thread", "rows": rows}]
+    return {"label": "cycles of threads", "unit": "cycles", "parts": parts, "groups": groups}
 
 
 def _card(run: Run, identifier: str, title: str) -> str:
@@ -56,7 +93,11 @@ def _card(run: Run, identifier: str, title: str) -> str:
         "Where the cycles of threads went in detailed simulation, what they waited for, and where cores were when they "
         "were looked at. A place in a library is shown as the line of the program that called it."
     )
-    return card(identifier, title, text, _threads(run) + _waits(run) + _contention(run) + _profile(run))
+    chart = (
+        f'<div class="legend" id="{identifier}-legend"></div><div class="chart" id="{identifier}-chart"></div>'
+        + _left_out(len(run.threads), _MOST_BARS)
+    )
+    return card(identifier, title, text, chart + _threads(run) + _waits(run) + _contention(run) + _profile(run))
 
 
 def _threads(run: Run) -> str:
@@ -116,4 +157,8 @@ def _profile(run: Run) -> str:
 
 
 def _cut(count: int) -> str:
-    return f'<p class="explain">{count - _MOST} more in stats.json.</p>' if count > _MOST else ""
+    return _left_out(count, _MOST)
+
+
+def _left_out(count: int, most: int) -> str:
+    return f'<p class="explain">{count - most} more in stats.json.</p>' if count > most else ""

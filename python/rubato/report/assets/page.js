@@ -177,6 +177,11 @@ function showTimeline(body, timeline) {
   timelineChart(box, timeline);
 }
 
+for (const [name, chart] of Object.entries(data.threads)) {
+  at(`${name}-legend`).replaceChildren(...legend(used(chart)).children);
+  stackedBars(at(`${name}-chart`), chart, true);
+}
+
 const picker = at('inside-run');
 if (picker) {
   data.inside.forEach((run, i) => picker.append(html('option', {value: i, text: run.label})));
