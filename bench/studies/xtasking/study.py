@@ -93,8 +93,8 @@ def figures(size: str) -> list[Figure]:
     return [
         Figure("7", "Task memory", reason="Cycles of single activities need the processor's counters, which virtual "
                "machines do not offer; `bench/native --rows allocation-local,allocation-malloc` compares times."),
-        Figure("8", "Levels of task allocation", reason="A drawing: the engine's heap has a level a worker and one "
-               "for the machine, as docs/inside.md says."),
+        Figure("8", "Levels of task allocation", reason="A drawing: the engine's heap has three levels, too, as "
+               "docs/inside.md says."),
         Figure("9", "Hash join by records a task", reason="The text gives no numbers to hold ours against; "
                "`bench/native --rows join` draws ours."),
         Figure("10", "Prefetching", "bars", "", rate,
