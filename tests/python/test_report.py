@@ -255,7 +255,7 @@ def test_without_aborts_there_is_no_section_for_them(home):
 
 
 def test_the_timeline_marks_attempts_aborted_during_and_after_their_run(tmp_path):
-    from rubato.report.inside import timeline
+    from rubato.report.timeline import piece as timeline
     from rubato.results.run import Run
 
     lane = {"pid": 0, "tid": 0}
@@ -291,7 +291,7 @@ def test_of_a_trace_that_is_cut_short_the_beginning_is_drawn(home):
 
 
 def test_the_timeline_of_a_native_run_shows_its_tasks(tmp_path):
-    from rubato.report.inside import timeline
+    from rubato.report.timeline import piece as timeline
     from rubato.results.run import Run
 
     def slice_(category: str, name: str, worker: int) -> str:

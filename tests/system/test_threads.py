@@ -182,7 +182,14 @@ def test_the_report_shows_it(bank: Run, team: Run) -> None:
     assert "all threads" in page
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert found is not None
-    charts = json.loads(found[1])["threads"]
+    data = json.loads(found[1])
+    (strip,) = (run["timeline"] for run in data["inside"] if run["label"].startswith("bank"))
+    assert strip["who"] == "threads" and set(strip["lanes"]) <= {f"thread {t.number}" for t in bank.threads}
+    assert {"running", "lock"} <= set(strip["kinds"])
+    ends = {(s["lane"], s["start"] + s["length"]) for s in strip["slices"] if s["kind"] != "running"}
+    assert strip["arrows"] and {(arrow["to"], arrow["at"]) for arrow in strip["arrows"]} <= ends
+    assert all(strip["from"] <= s["start"] < s["start"] + s["length"] <= strip["to"] + 1e-6 for s in strip["slices"])
+    charts = data["threads"]
     # The bank's and the team's, in the order of the page; each has a place to be drawn in.
     assert len(charts) == 2 and all(f'id="{name}-chart"' in page for name in charts)
     rows = [{row["label"]: row for row in chart["groups"][0]["rows"]} for chart in charts.values()]

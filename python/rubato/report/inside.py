@@ -1,4 +1,4 @@
-"""What a report shows of one run: link loads, histograms, time series, task functions, a piece of the timeline.
+"""What a report shows of one run: link loads, histograms, time series, task functions.
 
 The paths of statistics that the report reads are all in this file.
 """
@@ -6,16 +6,12 @@ The paths of statistics that the report reads are all in this file.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import contextlib
-import gzip
-import json
 import re
-import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubato.errors import UsageError
 from rubato.names import short_name
+from rubato.report import timeline
 from rubato.results.run import Histogram, Run, pattern_of
 from rubato.results.summary import CYCLE_CLASSES
 
@@ -26,10 +22,6 @@ if TYPE_CHECKING:
 PARTS = ("core", "l1", "l2", "llc", "memory", "network", "check")
 
 _LINK = re.compile(r"tile\.(\d+)\.link\.(east|west|south|north)\.flits")
-_LANES = 32
-_SLICES = 2500
-_MOST_READ = 200_000
-_NO_TASKS = ("worker", "run", "order", "coherence")  # what is not drawn
 
 
 def cycle_parts(run: Run) -> dict[str, dict[str, float]]:
@@ -155,86 +147,14 @@ def functions(run: Run) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda r: -sum(r["parts"].values()))
 
 
-def timeline(run: Run) -> dict[str, Any] | None:
-    """A piece from the middle of the trace: up to 32 lanes and 2500 slices; nothing without a trace."""
-    if run.trace is None:
-        return None
-    is_chip = run.trace.suffix == ".gz"
-    slices, names = _slices(run.trace)
-    lanes = sorted({e["tid"] for e in slices})[:_LANES]
-    chosen = sorted((e for e in slices if e["tid"] in set(lanes)), key=lambda e: e["ts"])
-    middle = len(chosen) // 2
-    chosen = chosen[max(0, middle - _SLICES // 2) : middle + _SLICES // 2]
-    if not chosen:
-        return None
-    index = {lane: i for i, lane in enumerate(lanes)}
-    words = {name: i for i, name in enumerate(dict.fromkeys(e["name"] for e in chosen))}
-    return {
-        "lanes": [names.get(lane, f"core {lane}") for lane in lanes],
-        "names": [short_name(w) for w in words],
-        "from": chosen[0]["ts"],
-        "to": max(e["ts"] + e["dur"] for e in chosen),
-        "unit": "us of simulated time" if is_chip else "us",
-        "who": "cores" if is_chip else "workers",
-        "file": run.trace.name,
-        "slices": [
-            {"lane": index[e["tid"]], "start": e["ts"], "length": e["dur"], "name": words[e["name"]], "kind": _kind(e)}
-            for e in chosen
-        ],
-    }
-
-
-def _slices(file: Path) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Slices and lane names of a trace; of a long one, those that come first. An event is a line of the file.
-
-    A slice of an attempt that was aborted after its end is marked like one that was aborted before: the instant that
-    says so comes later in the file, before any further attempt of the task.
-    """
-    slices: list[dict[str, Any]] = []
-    names: dict[int, str] = {}
-    attempts: dict[Any, dict[str, Any]] = {}  # the last one of each task
-    trace = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")  # noqa: SIM115 - closed below
-    with trace as lines, contextlib.suppress(EOFError, OSError, ValueError, zlib.error):  # cut short: draw that
-        for line in lines:
-            line = line.strip().rstrip(",")
-            if not line.startswith(('{"ph":"X"', '{"ph":"M"', '{"ph":"i"')):
-                continue
-            event = json.loads(line)
-            if event["ph"] == "i":
-                if event.get("cat") == "abort" and (attempt := attempts.get(event["args"]["id"])) is not None:
-                    attempt["args"]["aborted"] = event["args"]["cause"]
-                continue
-            if event["ph"] == "M" and event["name"] == "thread_name":
-                names[event["tid"]] = event["args"]["name"]
-            elif event["ph"] == "X" and event["dur"] > 0 and event.get("cat") not in _NO_TASKS:
-                if aborted := event.get("args", {}).get("aborted"):
-                    event["name"] = event["name"].removesuffix(f" (aborted: {aborted})")
-                slices.append(event)
-                if (task := event.get("args", {}).get("id")) is not None:
-                    attempts[task] = event
-                if len(slices) == _MOST_READ:
-                    break
-    return slices, names
-
-
-def _kind(event: dict[str, Any]) -> str:
-    """The cycle class that a slice is drawn as."""
-    if event.get("cat") == "internal":
-        return "spill"
-    arguments = event.get("args", {})
-    if "aborted" in arguments:
-        return "aborted"
-    return "committed" if arguments.get("speculative") else "nonspeculative"
-
-
 def everything(run: Run) -> dict[str, Any]:
-    """All of the above, as the page embeds it."""
+    """All of the above and a piece of the timeline, as the page embeds it."""
     return {
         "mesh": mesh(run),
         "histograms": histograms(run),
         "series": series(run),
         "functions": functions(run),
-        "timeline": timeline(run),
+        "timeline": timeline.piece(run),
     }
 
 

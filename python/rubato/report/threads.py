@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubato.names import short_name
 from rubato.report.markup import PART_NAMES, Section, card, number, stacked, table
+from rubato.report.timeline import OTHER_WAITS, WAITS
 from rubato.results.contention import KINDS
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 _MOST = 15  # rows of each table
 _MOST_RUNS = 8
 _MOST_BARS = 64
-#: Colours of what threads are blocked by; all other reasons share one, and differ in their patterns.
-_BLOCKED = {"lock": "aborted", "barrier": "spill", "condition": "stall"}
 
 
 def conclusions(study: Study, runs: list[Run], labels: list[str]) -> str:
@@ -68,7 +67,7 @@ def _with_threads(runs: list[Run]) -> list[tuple[int, Run]]:
 def _bars(run: Run) -> dict[str, Any]:
     longest = max(thread.cycles for thread in run.threads)
     kinds = sorted({kind for thread in run.threads for kind in thread.blocked})
-    colours = {"ready": "idle"} | {f"blocked.{kind}": _BLOCKED.get(kind, "held_back") for kind in kinds}
+    colours = {"ready": "idle"} | {f"blocked.{kind}": WAITS.get(kind, OTHER_WAITS) for kind in kinds}
     names = PART_NAMES | {"ready": "ready, without a core"} | {f"blocked.{kind}": f"waits: {kind}" for kind in kinds}
     rows = []
     for thread in sorted(run.threads, key=lambda t: t.number)[:_MOST_BARS]:

@@ -476,14 +476,14 @@ function seriesChart(container, data) {
   });
 }
 
-// ---- timeline: a lane a core, a slice a task ----
+// ---- timeline: a lane a core, a slice a task; or a lane a thread, which runs and waits ----
 
 function timelineChart(container, data) {
   draw(container, (width) => {
     const lane = data.lanes.length > 24 ? 11 : 16, m = {left: 62, right: 8, top: 4};
     const height = m.top + data.lanes.length * lane + 36;
     const px = linear(data.from, data.to, m.left, width - m.right);
-    const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': 'tasks on cores over time'});
+    const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': `${data.who} over time`});
     data.lanes.forEach((name, i) => {
       const y = m.top + i * lane;
       root.append(svg('rect', {x: m.left, y: y + 1, width: width - m.left - m.right, height: lane - 2, style: 'fill:var(--page)'}));
@@ -491,10 +491,16 @@ function timelineChart(container, data) {
     });
     for (const s of data.slices) {
       const x = px(s.start), w = Math.max(0.7, px(s.start + s.length) - x - 0.4);
+      const {name, colour} = data.kinds[s.kind];
       const bar = svg('rect', {x, y: m.top + s.lane * lane + 1, width: w, height: lane - 2, rx: w > 4 ? 1.5 : 0,
-        style: `fill:${data.colours[s.kind] || 'var(--s5)'}`});
-      root.append(explain(bar, data.names[s.name], [{name: data.kinds[s.kind], colour: data.colours[s.kind] || 'var(--s5)'},
+        style: `fill:${colour}`});
+      root.append(explain(bar, data.names[s.name], [{name, colour},
         {name: 'from', value: `${number(s.start)} ${data.unit}`}, {name: 'for', value: `${number(s.length)} ${data.unit}`}]));
+    }
+    for (const a of data.arrows) {
+      const y = (i) => m.top + i * lane + lane / 2, x = px(a.at), side = a.to > a.from ? -1 : 1;
+      root.append(svg('path', {class: 'arrow', d: `M${x} ${y(a.from)}V${y(a.to)}m-2 ${3 * side}l2 ${-3 * side}l2 ${3 * side}`,
+        fill: 'none', style: 'stroke:var(--ink)', 'stroke-width': 0.8, opacity: 0.6, 'pointer-events': 'none'}));
     }
     for (const v of niceTicks(data.from, data.to, width / 120)) {
       root.append(svg('text', {x: px(v), y: height - 20, 'text-anchor': 'middle', text: number(v)}));

@@ -168,12 +168,15 @@ function conflictTables(body, conflicts) {
 }
 
 function showTimeline(body, timeline) {
-  const kinds = Object.keys(data.class_names).filter((c) => timeline.slices.some((s) => s.kind === c));
-  timeline.colours = Object.fromEntries(kinds.map((k) => [k, `var(--${k})`]));
-  timeline.kinds = data.class_names;
-  const box = chartUnder(body, 'A piece of the timeline', `Tasks on the first ${timeline.who}, from the middle of the trace; ` +
+  const classes = Object.fromEntries(Object.entries(data.class_names).map(([k, name]) => [k, {name, colour: k}]));
+  timeline.kinds = Object.fromEntries(Object.entries(timeline.kinds || classes)
+    .filter(([kind]) => timeline.slices.some((s) => s.kind === kind))
+    .map(([kind, {name, colour}]) => [kind, {name, colour: `var(--${colour})`}]));
+  const what = timeline.who === 'threads' ? 'Threads on cores, and their waits; a line goes from the thread that ended a wait'
+    : `Tasks on the first ${timeline.who}`;
+  const box = chartUnder(body, 'A piece of the timeline', `${what}, from the middle of the trace; ` +
     `the whole of it is in ${timeline.file} of the run directory and opens in ui.perfetto.dev.`);
-  box.before(legend(kinds.map((k) => ({name: data.class_names[k], colour: timeline.colours[k]}))));
+  box.before(legend(Object.values(timeline.kinds)));
   timelineChart(box, timeline);
 }
 
