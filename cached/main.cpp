@@ -84,6 +84,9 @@ int main(int argc, char** argv) {
     const int code = server.run();
     if (!settings.pid_file.empty()) unlink(settings.pid_file.c_str());
     return code;
+  } catch (const rubato::UsageError& error) {
+    std::fprintf(stderr, "rubato-cached: %s\n", error.what());
+    return kUsage;
   } catch (const Error& error) {
     std::fprintf(stderr, "rubato-cached: %s\n", error.what());
     return static_cast<int>(error.code());

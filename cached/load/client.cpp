@@ -68,7 +68,7 @@ int connect_by_file(const Plan& plan) {
 
 }  // namespace
 
-int connect_to(const Plan& plan) {
+int connect_to(const Plan& plan, TlsClient* with, std::unique_ptr<TlsStream>& tls) {
   const int descriptor = plan.socket.empty() ? connect_by_name(plan) : connect_by_file(plan);
   if (descriptor < 0)
     throw Error(kNoServer, fmt::format("cannot connect to {}: {}",
@@ -76,6 +76,12 @@ int connect_to(const Plan& plan) {
                                        std::strerror(errno)));
   const int on = 1;
   if (plan.socket.empty()) setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  try {
+    if (with) tls = with->connect(descriptor, plan.host);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
   fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
   return descriptor;
 }
@@ -104,8 +110,10 @@ Client::Client(const Plan& plan, unsigned thread, unsigned threads)
   epoll_event timer{};
   timer.events = EPOLLIN | EPOLLET;
   epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &timer);
+  std::unique_ptr<TlsClient> with;
+  if (plan.tls.enabled) with = make_tls_client(plan.tls);
   for (Connection& c : connections_) {
-    c.descriptor = connect_to(plan);
+    c.descriptor = connect_to(plan, with.get(), c.tls);
     epoll_event event{};
     event.events = EPOLLIN, event.data.ptr = &c;
     epoll_ctl(poll_, EPOLL_CTL_ADD, c.descriptor, &event);
@@ -113,10 +121,25 @@ Client::Client(const Plan& plan, unsigned thread, unsigned threads)
 }
 
 Client::~Client() {
-  for (const Connection& c : connections_)
-    if (c.descriptor >= 0) ::close(c.descriptor);
+  for (Connection& c : connections_)
+    if (c.descriptor >= 0) close(c);
   ::close(poll_);
   ::close(timer_);
+}
+
+ssize_t Client::send_part(Connection& c) {
+  const char* const from = c.out.data() + c.sent;
+  const std::size_t n = c.out.size() - c.sent;
+  return c.tls ? c.tls->send(from, n) : ::send(c.descriptor, from, n, MSG_NOSIGNAL);
+}
+
+ssize_t Client::receive_part(Connection& c, char* to, std::size_t n) {
+  return c.tls ? c.tls->receive(to, n) : ::recv(c.descriptor, to, n, 0);
+}
+
+void Client::close(Connection& c) {
+  c.tls.reset();
+  ::close(std::exchange(c.descriptor, -1));
 }
 
 Outcome Client::fill() {
@@ -155,8 +178,9 @@ void Client::serve() {
     for (int e = 0; e < n; ++e) {
       if (!events[e].data.ptr) continue;  // the timer, which is set again
       auto& c = *static_cast<Connection*>(events[e].data.ptr);
+      const bool answers_keys = c.tls && c.tls->receive_waits_for_room();
       if (events[e].events & EPOLLOUT) flush(c);
-      if (events[e].events & ~static_cast<unsigned>(EPOLLOUT)) receive(c);
+      if (answers_keys || (events[e].events & ~static_cast<unsigned>(EPOLLOUT))) receive(c);
     }
   }
 }
@@ -231,15 +255,16 @@ void Client::write_set(Connection& c, std::uint64_t key, std::uint64_t intended)
 
 void Client::flush(Connection& c) {
   while (c.descriptor >= 0 && c.sent < c.out.size()) {
-    const ssize_t sent = ::send(c.descriptor, c.out.data() + c.sent, c.out.size() - c.sent, MSG_NOSIGNAL);
+    const ssize_t sent = send_part(c);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno != EAGAIN) return receive(c);  // it says what happened
     if (sent < 0) break;
     c.sent += static_cast<std::size_t>(sent);
     outcome_.bytes_sent += static_cast<std::uint64_t>(sent);
   }
-  const bool waits = c.sent < c.out.size();
-  if (!waits) c.out.clear(), c.sent = 0;
+  const bool has_more = c.sent < c.out.size();
+  if (!has_more) c.out.clear(), c.sent = 0;
+  const bool waits = has_more || (c.tls && c.tls->receive_waits_for_room());
   if (waits == c.waits_for_room || c.descriptor < 0) return;
   c.waits_for_room = waits;
   epoll_event event{};
@@ -248,11 +273,17 @@ void Client::flush(Connection& c) {
 }
 
 void Client::receive(Connection& c) {
+  do {
+    receive_once(c);
+  } while (c.descriptor >= 0 && c.tls && c.tls->holds_more());
+}
+
+void Client::receive_once(Connection& c) {
   if (c.descriptor < 0) return;
   constexpr std::size_t kRoom = 64 << 10;
   const std::size_t kept = c.in.size();
   c.in.resize(kept + kRoom);
-  const ssize_t got = ::recv(c.descriptor, c.in.data() + kept, kRoom, 0);
+  const ssize_t got = receive_part(c, c.in.data() + kept, kRoom);
   const int error = errno;
   c.in.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   if (got < 0 && (error == EAGAIN || error == EINTR)) return;
@@ -268,7 +299,7 @@ void Client::receive(Connection& c) {
   }
   in_flight_ -= c.pending.size();
   c.pending.clear();
-  if (c.descriptor >= 0) ::close(std::exchange(c.descriptor, -1));
+  if (c.descriptor >= 0) close(c);
   // With no connection there is nothing left to do.
   if (std::all_of(connections_.begin(), connections_.end(),
                   [](const auto& one) { return one.descriptor < 0; }))
@@ -283,7 +314,7 @@ bool Client::read_part(Connection& c) {
   c.used += part.used;
   if (c.pending.empty()) {
     problem(outcome_.errors, fmt::format("an answer that was not asked for: {}", part.failure));
-    ::close(std::exchange(c.descriptor, -1));
+    close(c);
     return false;
   }
   Pending& request = c.pending.front();

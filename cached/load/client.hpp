@@ -24,8 +24,9 @@ struct Outcome {
   void merge(const Outcome& other);
 };
 
-/// A connected socket. Throws an Error of exit code 71 if there is no server.
-int connect_to(const Plan& plan);
+/// A connected socket, and its TLS, if the plan wants it. Throws an Error of exit code 71 if there is no
+/// server.
+int connect_to(const Plan& plan, TlsClient* with, std::unique_ptr<TlsStream>& tls);
 
 class Client {
  public:
@@ -48,6 +49,7 @@ class Client {
   };
   struct Connection {
     int descriptor = -1;
+    std::unique_ptr<TlsStream> tls;  ///< null: none
     std::string out, in;
     std::size_t sent = 0, used = 0;
     std::deque<Pending> pending;
@@ -62,10 +64,15 @@ class Client {
   bool may_write(const Connection& c, std::uint64_t now) const;
   void flush(Connection& c);
   void receive(Connection& c);
+  void receive_once(Connection& c);
   bool read_part(Connection& c);
   void check(const Pending& request, const Part& part);
   void problem(std::uint64_t& count, std::string sentence);
   std::uint64_t next_due() const;
+
+  static ssize_t send_part(Connection& c);
+  static ssize_t receive_part(Connection& c, char* to, std::size_t n);
+  static void close(Connection& c);
 
   const Plan& plan_;
   unsigned thread_, threads_;

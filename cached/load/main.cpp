@@ -2,6 +2,7 @@
 // Exit codes: 0; 1 an error or a wrong value came back; 2 a wrong option; 71 no server.
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -143,6 +144,11 @@ int main(int argc, char** argv) try {
   line.add_flag("--no-fill", no_fill, "do not store every key once before");
   line.add_option("--seed", plan.seed, "of keys, sizes and kinds (1)");
   line.add_flag("--json", as_json, "for a machine");
+  const auto tls = line.add_flag("--tls", plan.tls.enabled, "by TLS; the server's certificate is verified");
+  line.add_option("--tls-ca", plan.tls.ca, "file of certificates to trust (the system's)").needs(tls);
+  line.add_flag("--tls-insecure", plan.tls.insecure, "trust every certificate").needs(tls);
+  line.add_option("--tls-cert", plan.tls.cert, "file with the client's certificate (none)").needs(tls);
+  line.add_option("--tls-key", plan.tls.key, "file with its key (that of --tls-cert)").needs(tls);
   try {
     if (!line.parse(argc, argv)) return 0;
   } catch (const rubato::CommandLineError& error) {
@@ -153,6 +159,7 @@ int main(int argc, char** argv) try {
   if (!value.empty()) read_sizes(value, plan);
   check(plan);
 
+  std::signal(SIGPIPE, SIG_IGN);  // a connection by TLS that the server closed; the error says so
   std::vector<std::unique_ptr<Client>> clients;
   for (unsigned n = 0; n < plan.threads; ++n)
     clients.push_back(std::make_unique<Client>(plan, n, plan.threads));

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/rng.hpp"
+#include "cached/tls/tls.hpp"
 
 namespace rubato::cached::load {
 
@@ -32,6 +33,7 @@ struct Plan {
   unsigned verify_every = 16;  ///< of the values that come back; 0: none
   bool fill = true;            ///< store every key once before
   std::uint64_t seed = 1;
+  TlsClientSettings tls;
 };
 
 /// Key numbers, all alike or by Zipf's law: the number n + 1 has probability proportional to (n +

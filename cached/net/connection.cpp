@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cached/net/connection.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -14,10 +11,10 @@
 
 namespace rubato::cached {
 
-Connection::Connection(Worker& worker, Context& context, int descriptor)
+Connection::Connection(Worker& worker, Context& context, int descriptor, std::unique_ptr<TlsStream> tls)
     : worker_(worker),
       context_(context),
-      descriptor_(descriptor),
+      transport_(descriptor, std::move(tls)),
       output_(context.engine),
       session_(context, worker.counters(), output_, descriptor),
       watch_(worker.loop(), descriptor, Loop::kRead, &ready, this) {
@@ -33,12 +30,11 @@ Connection::~Connection() {
     const Session::End end = session_.closing() ? session_.end()
                              : has_left_        ? Session::End::left
                                                 : Session::End::error;
-    context_.log.connection(descriptor_, was_idle_                       ? "idle_timeout"
-                                         : end == Session::End::left     ? "normal"
-                                         : end == Session::End::shutdown ? "shutdown"
-                                                                         : "error");
+    context_.log.connection(descriptor(), was_idle_                       ? "idle_timeout"
+                                          : end == Session::End::left     ? "normal"
+                                          : end == Session::End::shutdown ? "shutdown"
+                                                                          : "error");
   }
-  ::close(descriptor_);
 }
 
 void Connection::ready(void* self, int events) {
@@ -50,6 +46,8 @@ void Connection::ready(void* self, int events) {
     if (connection.turn_.compare_exchange_weak(turn, Turn::requests_and_more, std::memory_order_acquire))
       return connection.watch_.change(0);
   }
+  if (!connection.transport_.admit(events)) [[unlikely]]
+    return connection.fail_handshake();
   try {
     // A dump is appended as requests are worked through, since it asks the engine.
     if (connection.dump_ && connection.context_.engine.executor())
@@ -61,6 +59,12 @@ void Connection::ready(void* self, int events) {
     connection.broken_ = true;
   }
   connection.settle();
+}
+
+void Connection::fail_handshake() {
+  worker_.counters().add(Count::handshake_errors);
+  broken_ = true;
+  settle();
 }
 
 // Requests that were left when the budget was used up come first; else bytes are received.
@@ -84,14 +88,14 @@ bool Connection::receive() {
       return true;
     }
     partial_->resize(kept * 2 + 4096);
-    const ssize_t got = ::recv(descriptor_, partial_->data() + kept, partial_->size() - kept, 0);
+    const ssize_t got = transport_.receive(partial_->data() + kept, partial_->size() - kept);
     partial_->resize(kept + static_cast<std::size_t>(got > 0 ? got : 0));
     if (!arrived(got)) return true;
     const std::unique_ptr<std::string> all = std::move(partial_);
     return process(all->data(), all->size());
   }
   if (kept) std::memcpy(buffer.data(), partial_->data(), kept);
-  const ssize_t got = ::recv(descriptor_, buffer.data() + kept, buffer.size() - kept, 0);
+  const ssize_t got = transport_.receive(buffer.data() + kept, buffer.size() - kept);
   if (!arrived(got)) return true;
   partial_.reset();
   const std::size_t there = kept + static_cast<std::size_t>(got);
@@ -103,7 +107,7 @@ bool Connection::receive() {
 
 bool Connection::receive_value() {
   const std::span<char> wanted = session_.wanted();
-  const ssize_t got = ::recv(descriptor_, wanted.data(), wanted.size(), 0);
+  const ssize_t got = transport_.receive(wanted.data(), wanted.size());
   if (!arrived(got)) return true;
   received_ = static_cast<std::size_t>(got);
   if (context_.engine.executor()) return hand_over();
@@ -159,7 +163,7 @@ ConnectionReport Connection::report() const {
                                          "conn_swallow", "conn_mwrite",    "conn_watch"};
   const State state = state_.load(std::memory_order_relaxed);
   const std::uint32_t last = session_.last_request(), now = context_.clock.now();
-  return {descriptor_, client_address(descriptor_), own_address(descriptor_),
+  return {descriptor(), client_address(descriptor()), own_address(descriptor()),
           kNames[static_cast<unsigned>(state)], now > last ? now - last : 0};
 }
 
@@ -196,7 +200,8 @@ void Connection::work() {
 /// The last that requests do with it: from then on its thread may destroy it.
 void Connection::hand_back() {
   Turn turn = Turn::requests;
-  const bool simple = !broken_ && !session_.closing() && !output_.pending() && !yielded_;
+  const bool simple =
+      !broken_ && !session_.closing() && !output_.pending() && !yielded_ && !transport_.holds_more();
   if (simple && watch_.events() == Loop::kRead &&
       turn_.compare_exchange_strong(turn, Turn::thread, std::memory_order_acq_rel))
     return;  // it waits for the next request as before
@@ -215,16 +220,7 @@ void Connection::hand_back() {
 bool Connection::flush() {
   do {
     while (output_.pending()) {
-      ssize_t sent;
-      if (output_.contiguous()) {
-        sent = ::send(descriptor_, output_.begin(), output_.pending(), MSG_NOSIGNAL);
-      } else {
-        iovec pieces[64];
-        msghdr message{};
-        message.msg_iov = pieces;
-        message.msg_iovlen = static_cast<std::size_t>(output_.gather(pieces, 64));
-        sent = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
-      }
+      const ssize_t sent = transport_.send(output_, context_.settings.tls.wbuf_size);
       if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
       worker_.counters().add(Count::bytes_written, static_cast<std::uint64_t>(sent));
       output_.sent(static_cast<std::size_t>(sent));
@@ -269,7 +265,7 @@ bool Connection::continue_watch() {
 
 bool Connection::discard() {
   std::vector<char>& buffer = worker_.buffer();
-  arrived(::recv(descriptor_, buffer.data(), buffer.size(), 0));
+  arrived(transport_.receive(buffer.data(), buffer.size()));
   return true;
 }
 
@@ -294,12 +290,13 @@ void Connection::settle() {
     note(State::mwrite);
     // Slow readers are not read from before they have taken what waits for them.
     const bool read = pending < kMostPending && !session_.closing() && !yielded_ && !dump_;
-    watch_.change(static_cast<short>(Loop::kWrite | (read ? Loop::kRead : 0)));
+    watch_.change(transport_.needed(static_cast<short>(Loop::kWrite | (read ? Loop::kRead : 0))));
+    if (read && transport_.holds_more()) watch_.again(Loop::kRead);
     return;
   }
   note_wait();
-  watch_.change(Loop::kRead);
-  if (yielded_) watch_.again(Loop::kRead);
+  watch_.change(transport_.needed(Loop::kRead));
+  if (yielded_ || transport_.holds_more()) watch_.again(Loop::kRead);
 }
 
 }  // namespace rubato::cached

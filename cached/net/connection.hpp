@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cached/net/loop.hpp"
+#include "cached/net/transport.hpp"
 #include "cached/protocol/event_log.hpp"
 #include "cached/protocol/report.hpp"
 #include "cached/protocol/session.hpp"
@@ -20,13 +21,13 @@ class Worker;
 /// says whose it is.
 class Connection final : public RequestWork {
  public:
-  /// Owns the descriptor.
-  Connection(Worker& worker, Context& context, int descriptor);
+  /// Owns the descriptor. `tls` is null: it has none.
+  Connection(Worker& worker, Context& context, int descriptor, std::unique_ptr<TlsStream> tls);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return transport_.descriptor(); }
   /// Nothing is under way, and nothing came for more than so many seconds. In the thread's loop.
   bool idle_for(std::uint32_t seconds) const {
     return turn_ == Turn::thread && !output_.pending() && !partial_ && !watching_ &&
@@ -57,6 +58,7 @@ class Connection final : public RequestWork {
   };
 
   static void ready(void* self, int events);
+  void fail_handshake();
   /// False if the connection is no longer this thread's.
   bool readable();
   bool receive();
@@ -79,7 +81,7 @@ class Connection final : public RequestWork {
 
   Worker& worker_;
   Context& context_;
-  int descriptor_;
+  Transport transport_;
   bool broken_ = false, yielded_ = false, has_left_ = false, was_idle_ = false;
   std::atomic<State> state_{State::read};
   std::atomic<Turn> turn_{Turn::thread};

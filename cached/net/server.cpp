@@ -28,6 +28,8 @@ namespace rubato::cached {
 
 namespace {
 constexpr ExitCode kOsError = ExitCode{71};
+/// In front of an address of -l whose connections have no TLS in spite of -Z.
+constexpr std::string_view kNoTls = "notls:";
 
 std::uint64_t microseconds() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -49,6 +51,7 @@ Server::Server(Settings& settings)
       prefixes_(settings.prefix_delimiter),
       context_{*engine_, settings, clock_, hash_named(settings.hash), *this, prefixes_, log_},
       maintainers_(*engine_, settings, clock_) {
+  if (settings.tls.enabled) tls_ = make_tls_server(settings.tls), certificates_read_ = clock_.now();
   for (unsigned n = 0; n < settings.threads; ++n)
     workers_.push_back(std::make_unique<Worker>(context_, *this));
 }
@@ -76,12 +79,18 @@ void Server::listen() {
     throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password",
                                           settings_.auth_file));
   if (!settings_.metrics.empty())
-    listen_on(settings_.metrics, 9150, true);  // before the cache, which says by its port that all is up
+    listen_on(settings_.metrics, 9150,
+              ListenerKind::metrics);  // before the cache, which says by its port that all is up
   if (!settings_.socket.empty()) {
     listen_on_socket();
   } else if (settings_.port != 0) {
-    if (settings_.addresses.empty()) listen_on("", settings_.port, false);
-    for (const std::string& address : settings_.addresses) listen_on(address, settings_.port, false);
+    const ListenerKind usual = tls_ ? ListenerKind::tls : ListenerKind::plain;
+    if (settings_.addresses.empty()) listen_on("", settings_.port, usual);
+    for (const std::string& address : settings_.addresses) {
+      const bool plain = address.substr(0, kNoTls.size()) == kNoTls;
+      listen_on(plain ? address.substr(kNoTls.size()) : address, settings_.port,
+                plain ? ListenerKind::plain : usual);
+    }
   }
   say_ports();
 }
@@ -91,7 +100,7 @@ void Server::listen() {
 void Server::say_ports() {
   std::string lines;
   for (const auto& listener : listeners_) {
-    if (listener->metrics) continue;
+    if (listener->kind == ListenerKind::metrics) continue;
     if (settings_.verbosity > 0)
       std::fprintf(stderr, "rubato-cached: listens on %s\n", listener->name.c_str());
     const std::string_view name = listener->name;
@@ -108,7 +117,8 @@ void Server::say_ports() {
 }
 
 // An address is host, host:port, [v6] or [v6]:port.
-void Server::listen_on(const std::string& text, int port, bool metrics) {
+void Server::listen_on(const std::string& text, int port, ListenerKind kind) {
+  const bool metrics = kind == ListenerKind::metrics;
   std::string host = text, service = std::to_string(port < 0 ? 0 : port);
   if (!text.empty() && text[0] == '[') {
     const std::size_t end = text.find(']');
@@ -119,6 +129,7 @@ void Server::listen_on(const std::string& text, int port, bool metrics) {
   } else if (metrics && !text.empty() && text.find_first_not_of("0123456789") == text.npos) {
     host = "127.0.0.1", service = text;
   }
+  if (host == "*") host.clear();
   addrinfo hints{}, *found = nullptr;
   hints.ai_flags = AI_PASSIVE, hints.ai_socktype = SOCK_STREAM;
   if (const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &found))
@@ -148,7 +159,7 @@ void Server::listen_on(const std::string& text, int port, bool metrics) {
       if (!metrics) settings_.port = chosen;
       if (a->ai_next) reinterpret_cast<sockaddr_in*>(a->ai_next->ai_addr)->sin_port = htons(chosen);
     }
-    add_listener(descriptor, address_text(bound, length), metrics);
+    add_listener(descriptor, address_text(bound, length), kind);
     any = true;
   }
   freeaddrinfo(found);
@@ -172,12 +183,12 @@ void Server::listen_on_socket() {
   ::umask(before);
   if (!bound || ::listen(descriptor, settings_.backlog))
     throw Error(kOsError, fmt::format("cannot listen on '{}': {}", settings_.socket, std::strerror(errno)));
-  add_listener(descriptor, fmt::format("unix:{}", settings_.socket));
+  add_listener(descriptor, fmt::format("unix:{}", settings_.socket), ListenerKind::plain);
 }
 
-void Server::add_listener(int descriptor, std::string name, bool metrics) {
+void Server::add_listener(int descriptor, std::string name, ListenerKind kind) {
   auto listener = std::make_unique<Listener>();
-  *listener = {this, descriptor, metrics, std::move(name), nullptr};
+  *listener = {this, descriptor, kind, std::move(name), nullptr};
   listener->watch =
       std::make_unique<Loop::Watch>(loop_, descriptor, Loop::kRead, &acceptable, listener.get());
   listeners_.push_back(std::move(listener));
@@ -195,16 +206,16 @@ void Server::accept_from(Listener& listener) {
       if (errno == EMFILE || errno == ENFILE) pause_accepting(true);
       return;
     }
-    if (listener.metrics) {
+    if (listener.kind == ListenerKind::metrics) {
       answer_metrics(descriptor, *this);
       continue;
     }
-    accept_one(descriptor);
+    accept_one(descriptor, listener.kind == ListenerKind::tls ? tls_.get() : nullptr);
     if (paused_) return;
   }
 }
 
-void Server::accept_one(int descriptor) {
+void Server::accept_one(int descriptor, TlsServer* tls) {
   if (current_.load() >= settings_.max_connections) {
     if (settings_.maxconns_fast) {
       constexpr std::string_view kSentence = "ERROR Too many open connections\r\n";
@@ -220,7 +231,7 @@ void Server::accept_one(int descriptor) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ++current_;
   total_.add();
-  workers_[next_worker_++ % workers_.size()]->adopt(descriptor);
+  workers_[next_worker_++ % workers_.size()]->adopt(descriptor, tls);
 }
 
 void Server::pause_accepting(bool pause) {
@@ -262,6 +273,13 @@ int Server::run() {
 
 void Server::end(bool) { loop_.stop(); }
 
+std::string Server::refresh_certificates() {
+  if (!tls_) return "Error TLS not enabled";
+  std::string error = tls_->refresh();
+  if (error.empty()) certificates_read_ = clock_.now();
+  return error;
+}
+
 bool Server::read_users() {
   std::ifstream file(settings_.auth_file);
   std::map<std::string, std::string, std::less<>> users;
@@ -298,10 +316,14 @@ ServerNumbers Server::numbers() {
   numbers.libevent = Loop::library_version();
   numbers.juggles = maintainers_.juggles(), numbers.crawls = maintainers_.crawls();
   numbers.crawling = maintainers_.crawling(), numbers.moving = maintainers_.moving();
+  if (tls_) {
+    numbers.new_sessions = tls_->new_sessions();
+    numbers.certificates_age = clock_.now() - certificates_read_.load();
+  }
   for (const auto& worker : workers_) numbers.threads.push_back(&worker->counters());
   numbers.own = engine_->own_counters();
   for (const auto& listener : listeners_)
-    if (!listener->metrics)
+    if (listener->kind != ListenerKind::metrics)
       numbers.connections.push_back(
           {listener->descriptor, listener->name, "", "conn_listening", clock_.uptime()});
   return numbers;
@@ -321,6 +343,7 @@ void Server::reset_statistics() {
   for (const auto& worker : workers_) worker->counters().reset();
   engine_->reset_statistics();
   prefixes_.reset();
+  if (tls_) tls_->reset_statistics();
   total_.reset();
 }
 

@@ -10,6 +10,7 @@
 #include "cached/maintenance/maintainers.hpp"
 #include "cached/net/worker.hpp"
 #include "cached/protocol/report.hpp"
+#include "cached/tls/tls.hpp"
 
 namespace rubato::cached {
 
@@ -29,25 +30,28 @@ class Server final : public Service, public ConnectionKeeper {
   bool crawler_enabled() const override { return maintainers_.crawler_enabled(); }
   void enable_crawler(bool on) override { maintainers_.enable_crawler(on); }
   MoveResult reassign(unsigned from, unsigned to) override { return maintainers_.reassign(from, to); }
+  std::string refresh_certificates() override;
   bool authenticates(std::string_view user, std::string_view password) override;
   void connection_closed() override { --current_; }
 
  private:
+  /// The kind of connections that a listener accepts.
+  enum class ListenerKind : std::uint8_t { plain, tls, metrics };
   struct Listener {
     Server* server;
     int descriptor;
-    bool metrics;
+    ListenerKind kind;
     std::string name;
     std::unique_ptr<Loop::Watch> watch;
   };
-  void add_listener(int descriptor, std::string name, bool metrics = false);
-  void listen_on(const std::string& address, int port, bool metrics);
+  void add_listener(int descriptor, std::string name, ListenerKind kind);
+  void listen_on(const std::string& address, int port, ListenerKind kind);
   void listen_on_socket();
   void say_ports();
   void take_signals();
   static void acceptable(void* listener, int events);
   void accept_from(Listener& listener);
-  void accept_one(int descriptor);
+  void accept_one(int descriptor, TlsServer* tls);
   void pause_accepting(bool pause);
   /// If there is room for a connection.
   void resume_accepting();
@@ -61,6 +65,8 @@ class Server final : public Service, public ConnectionKeeper {
   PrefixCounts prefixes_;
   Context context_;
   Maintainers maintainers_;
+  std::unique_ptr<TlsServer> tls_;  ///< null without -Z
+  std::atomic<std::uint32_t> certificates_read_{0};
   Loop loop_;
   // While paused: descriptors may become free by other ways than a connection's end.
   static constexpr unsigned kPause = 10;  // milliseconds

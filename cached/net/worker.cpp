@@ -22,13 +22,15 @@ void Worker::stop() {
   connections_.clear();
 }
 
-void Worker::adopt(int descriptor) {
-  loop_.post([this, descriptor] {
+void Worker::adopt(int descriptor, TlsServer* tls) {
+  loop_.post([this, descriptor, tls] {
     try {
       std::lock_guard guard(connections_mutex_);
       const auto place = static_cast<std::size_t>(descriptor);
       if (connections_.size() <= place) connections_.resize(place + 1);
-      connections_[place] = std::make_unique<Connection>(*this, context_, descriptor);
+      std::unique_ptr<TlsStream> stream;
+      if (tls) stream = tls->accept(descriptor);
+      connections_[place] = std::make_unique<Connection>(*this, context_, descriptor, std::move(stream));
     } catch (const std::bad_alloc&) {
       ::close(descriptor);
       keeper_.connection_closed();

@@ -26,8 +26,8 @@ class Worker {
   /// Answers under way are sent, then connections are closed and the thread ends.
   void stop();
 
-  /// Takes the descriptor over; from any thread.
-  void adopt(int descriptor);
+  /// Takes the descriptor over; from any thread. `tls` is null: it has none.
+  void adopt(int descriptor, TlsServer* tls);
   Loop& loop() { return loop_; }
   ThreadCounters& counters() { return counters_; }
   const ThreadCounters& counters() const { return counters_; }

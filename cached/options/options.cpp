@@ -156,6 +156,26 @@ const std::map<std::string_view, Suboption>& suboptions() {
       {"debugtime", {Value::none, [](auto& s, auto, auto) { s.debug_time = true; }}},
       {"item_copy_max",
        {Value::needed, [](auto& s, auto o, auto v) { s.item_copy_max = size_of(o, v, 0, 1 << 20); }}},
+      {"ssl_chain_cert", {Value::needed, [](auto& s, auto, auto v) { s.tls.chain_cert = v; }}},
+      {"ssl_key", {Value::needed, [](auto& s, auto, auto v) { s.tls.key = v; }}},
+      {"ssl_verify_mode",
+       {Value::needed, [](auto& s, auto o, auto v) { s.tls.verify_mode = number(o, v, 0u, 3u); }}},
+      {"ssl_keyformat",
+       {Value::needed,
+        [](auto& s, auto, auto v) {
+          if (v != "1" && v != "2" && v != "PEM" && v != "DER")
+            throw UsageError("ssl_keyformat is PEM (1) or DER (2), not '{}'", v);
+          s.tls.keyformat = v == "2" || v == "DER" ? 2 : 1;
+        }}},
+      {"ssl_ciphers", {Value::needed, [](auto& s, auto, auto v) { s.tls.ciphers = v; }}},
+      {"ssl_ca_cert", {Value::needed, [](auto& s, auto, auto v) { s.tls.ca_cert = v; }}},
+      {"ssl_wbuf_size",
+       {Value::needed,
+        [](auto& s, auto o, auto v) { s.tls.wbuf_size = number<std::size_t>(o, v, 1, 1 << 20) * 1024; }}},
+      {"ssl_session_cache", {Value::none, [](auto& s, auto, auto) { s.tls.session_cache = true; }}},
+      {"ssl_kernel_tls", {Value::none, [](auto& s, auto, auto) { s.tls.kernel_tls = true; }}},
+      {"ssl_min_version",
+       {Value::needed, [](auto& s, auto o, auto v) { s.tls.min_version = number(o, v, 0u, 3u); }}},
       {"metrics", {Value::needed, [](auto& s, auto, auto v) { s.metrics = v; }}},
       {"discipline",
        {Value::needed,
@@ -180,8 +200,7 @@ void read_suboptions(Settings& settings, std::string_view text) {
     const auto starts = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
     if (starts("ext_"))
       throw UsageError("-o {}: there is no external storage; the cache is in memory only", name);
-    if (starts("ssl_"))
-      throw UsageError("-o {}: there is no TLS; put stunnel or a proxy with TLS in front", name);
+    if (starts("ssl_") && !tls_is_built()) make_tls_server({});  // says what is missing
     if (starts("proxy_"))
       throw UsageError("-o {}: there is no proxy; run mcrouter or twemproxy in front", name);
     if (name == "drop_privileges")
@@ -215,7 +234,7 @@ struct Option {
 constexpr Reader kListens = [](Settings& s, std::string_view, std::string_view value) {
   s.inter = value;
   for (std::size_t at = 0; at < value.size();) {
-    const std::size_t end = std::min(value.find(',', at), value.size());
+    const std::size_t end = std::min(value.find_first_of(",;", at), value.size());
     s.addresses.emplace_back(value.substr(at, end - at));
     at = end + 1;
   }
@@ -245,7 +264,9 @@ constexpr Option kOptions[] = {
     {'A', "enable-shutdown", Value::none, "  -A, --enable-shutdown    allow the command shutdown\n",
      [](auto& s, auto, auto) { s.shutdown_command = true; }},
     {'l', "listen", Value::needed,
-     "  -l, --listen=ADDR        addresses to listen on, separated by commas (all)\n", kListens},
+     "  -l, --listen=ADDR        addresses to listen on, separated by commas (all);\n"
+     "                           notls:ADDR without TLS in spite of -Z\n",
+     kListens},
     {'d', "daemon", Value::none, "  -d, --daemon             run in the background\n",
      [](auto& s, auto, auto) { s.daemon = true; }},
     {'r', "enable-coredumps", Value::none, "  -r, --enable-coredumps   no limit for core dumps\n",
@@ -308,6 +329,9 @@ constexpr Option kOptions[] = {
     {'Y', "auth-file", Value::needed,
      "  -Y, --auth-file=FILE     lines user:password; text connections must log in\n",
      [](auto& s, auto, auto v) { s.auth_file = v; }},
+    {'Z', "enable-ssl", Value::none,
+     "  -Z, --enable-ssl         TLS on every TCP port; needs -o ssl_chain_cert\n",
+     [](auto& s, auto, auto) { s.tls.enabled = true; }},
     {'o', "extended", Value::needed, "  -o, --extended=LIST      further options, separated by commas:\n",
      [](auto& s, auto, auto v) { read_suboptions(s, v); }},
     // Options of memcached that are refused.
@@ -315,10 +339,6 @@ constexpr Option kOptions[] = {
      [](auto&, auto o, auto v) {
        if (number(o, v, 0, 65535))
          throw UsageError("-U {}: there is no UDP, which memcached has switched off since 1.5.6; use TCP", v);
-     }},
-    {'Z', "enable-ssl", Value::none, nullptr,
-     [](auto&, auto, auto) {
-       throw UsageError("-Z: there is no TLS; put stunnel or a proxy with TLS in front");
      }},
     {'S', "enable-sasl", Value::none, nullptr,
      [](auto&, auto, auto) {
@@ -338,9 +358,10 @@ void print_help() {
   std::printf("rubato-cached %s: a cache that takes the place of memcached %s\n", own_version(),
               version_text());
   for (const Option& option : kOptions)
-    if (option.help != nullptr) std::fputs(option.help, stdout);
+    if (option.help != nullptr && (option.letter != 'Z' || tls_is_built())) std::fputs(option.help, stdout);
   for (const auto& [name, suboption] : suboptions()) {
     if (name == "no_drop_privileges") continue;  // taken, and does nothing, as there is no opposite
+    if (name.substr(0, 4) == "ssl_" && !tls_is_built()) continue;
     std::printf("     %.*s%s\n", static_cast<int>(name.size()), name.data(),
                 suboption.value == Value::needed     ? "=VALUE"
                 : suboption.value == Value::optional ? "[=VALUE]"
@@ -372,7 +393,21 @@ void read(int letter, Settings& s) {
     if (option.letter == letter) return option.read(s, std::string{'-', option.letter}, value);
 }
 
+void check_tls(const Settings& s) {
+  for (const std::string& address : s.addresses)
+    if (!s.tls.enabled && address.substr(0, 6) == "notls:")
+      throw UsageError("-l {}: without -Z there is no TLS to leave out", address);
+  if (!s.tls.enabled) return;
+  if (!tls_is_built()) make_tls_server(s.tls);  // says what is missing
+  if (s.tls.chain_cert.empty()) throw UsageError("-Z needs a certificate: -o ssl_chain_cert=FILE");
+  if (s.port == 0) throw UsageError("-Z needs a TCP port, and -p 0 is none");
+  if (s.tls.verify_mode >= 2 && s.tls.ca_cert.empty())
+    throw UsageError("ssl_verify_mode={} refuses every client without -o ssl_ca_cert=FILE",
+                     s.tls.verify_mode);
+}
+
 void check(const Settings& s) {
+  check_tls(s);
   const double share = s.lru.hot_share + s.lru.warm_share;
   if (share > 0.8001)
     throw UsageError("hot_lru_pct and warm_lru_pct are 80 at most together, not {:.0f}", share * 100);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cached/core/engine.hpp"
+#include "cached/tls/tls.hpp"
 
 namespace rubato::cached {
 
@@ -25,6 +26,7 @@ struct Settings {
   unsigned idle_timeout = 0;
   int requests_per_event = 20;
   Binding binding = Binding::automatic;
+  TlsSettings tls;
   // Process
   unsigned threads = 4;
   bool daemon = false, core_dumps = false, lock_memory = false;

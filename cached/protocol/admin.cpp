@@ -246,6 +246,13 @@ void AdminCommands::debug_time(const Words& words) {
   s_.answer("OK");
 }
 
+void AdminCommands::refresh_certs(const Words& words) {
+  if (!tls_is_built()) return s_.error("ERROR");
+  note_no_reply(words);
+  const std::string error = s_.context_.service.refresh_certificates();
+  s_.answer(error.empty() ? "OK" : error);
+}
+
 void AdminCommands::watch(const Words& words) {
   note_no_reply(words);
   if (!s_.context_.settings.watch) return s_.answer("CLIENT_ERROR watch commands not allowed");

@@ -75,6 +75,7 @@ constexpr Command kCommands[] = {
     {"cache_memlimit", run<Admin, &Admin::cache_memlimit>},
     {"shutdown", run<Admin, &Admin::shutdown>},
     {"watch", run<Admin, &Admin::watch>},
+    {"refresh_certs", run<Admin, &Admin::refresh_certs>},
     {"debugtime", run<Admin, &Admin::debug_time>},
 };
 constexpr std::size_t kLongestName = 14;

@@ -60,6 +60,7 @@ class Report {
   void commands();
   void upkeep();
   void lists();
+  void tls_settings(const TlsSettings& tls);
 
   Context& context_;
   CacheEngine& engine_;
@@ -181,6 +182,11 @@ void Report::upkeep() {
   add("log_watcher_skipped", log.skipped);
   add("log_watcher_sent", log.sent);
   add("log_watchers", log.watchers);
+  if (context_.settings.tls.enabled) {
+    if (context_.settings.tls.session_cache) add("ssl_new_sessions", numbers_.new_sessions);
+    add("ssl_handshake_errors", sum(Count::handshake_errors));
+    add("time_since_server_cert_refresh", numbers_.certificates_age);
+  }
   add("unexpected_napi_ids", 0);
   add("round_robin_fallback", 0);
   add("slab_global_page_pool", memory.pool_pages);
@@ -279,11 +285,30 @@ void Report::settings() {
   add("read_buf_mem_limit", s.read_buffer_limit);
   flag("track_sizes", s.track_sizes);
   flag("inline_ascii_response", s.inline_ascii);
+  if (tls_is_built()) tls_settings(s.tls);
   add("num_napi_ids", "(null)");
   add("memory_file", "(null)");
   add("discipline", engine_.discipline());
   add("item_copy_max", s.item_copy_max);
   add("rubato_version", own_version());
+}
+
+void Report::tls_settings(const TlsSettings& tls) {
+  const auto text = [](const std::string& value, std::string_view none) {
+    return value.empty() ? none : std::string_view(value);
+  };
+  constexpr unsigned kVerifyFlags[] = {0, 1, 3, 7};  // OpenSSL's numbers of the modes, which memcached shows
+  flag("ssl_enabled", tls.enabled);
+  add("ssl_chain_cert", text(tls.chain_cert, "(null)"));
+  add("ssl_key", text(tls.key, "(null)"));
+  add("ssl_verify_mode", kVerifyFlags[tls.verify_mode]);
+  add("ssl_keyformat", tls.keyformat);
+  add("ssl_ciphers", text(tls.ciphers, "NULL"));
+  add("ssl_ca_cert", text(tls.ca_cert, "NULL"));
+  add("ssl_wbuf_size", tls.wbuf_size);
+  flag("ssl_session_cache", tls.session_cache);
+  flag("ssl_kernel_tls", tls.kernel_tls);
+  add("ssl_min_version", fmt::format("tlsv1.{}", tls.min_version));
 }
 
 void Report::items() {

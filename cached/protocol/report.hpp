@@ -1,5 +1,5 @@
-// `stats` and its groups, under memcached's names; those of external storage, proxy and TLS are left out,
-// ours follow.
+// `stats` and its groups, under memcached's names; those of external storage and proxy are left out, ours
+// follow.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,6 +21,8 @@ struct ConnectionReport {
 /// Figures of the server that the cache does not have.
 struct ServerNumbers {
   std::uint64_t current = 0, total = 0, rejected = 0, disabled = 0, disabled_us = 0, juggles = 0, crawls = 0;
+  std::uint64_t new_sessions = 0;      ///< of TLS
+  std::uint32_t certificates_age = 0;  ///< seconds since they were read
   bool accepting = true, crawling = false, moving = false;
   const char* libevent = "";
   std::vector<const ThreadCounters*> threads;

@@ -29,6 +29,8 @@ class Service {
   virtual bool crawler_enabled() const = 0;
   virtual void enable_crawler(bool on) = 0;
   virtual MoveResult reassign(unsigned from, unsigned to) = 0;
+  /// Reads the certificates of TLS again. The result is the error, or empty.
+  virtual std::string refresh_certificates() = 0;
   /// Whether user and password are in the file of -Y.
   virtual bool authenticates(std::string_view user, std::string_view password) = 0;
 };

@@ -42,6 +42,7 @@ enum class Count : unsigned {
   auth_commands,
   auth_errors,
   idle_kicks,
+  handshake_errors,
   bytes_read,
   bytes_written,
   yields,

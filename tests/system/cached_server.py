@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from pathlib import Path
@@ -28,6 +29,7 @@ class Running:
 
     def __init__(self, command: list[str], port: int):
         self.port = port
+        self.tls: ssl.SSLContext | None = None  #: with which `connect` goes by TLS
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         for _ in range(3000):
             try:
@@ -43,7 +45,7 @@ class Running:
     def connect(self) -> socket.socket:
         client = socket.create_connection(("127.0.0.1", self.port), timeout=LAST_RESORT)
         client.settimeout(LAST_RESORT)
-        return client
+        return self.tls.wrap_socket(client, server_hostname="127.0.0.1") if self.tls else client
 
     def ask(self, data: bytes) -> bytes:
         """All that is answered until the server closes; `data` must end with a quit."""

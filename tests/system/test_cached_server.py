@@ -171,9 +171,9 @@ def test_clients_that_die_in_mid_request_leave_nothing(start: Callable[..., Runn
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (["-U", "11211"], "UDP"), (["-Z"], "stunnel"), (["-S"], "-Y"), (["-e", "file"], "restart"),
+        (["-U", "11211"], "UDP"), (["-S"], "-Y"), (["-e", "file"], "restart"),
         (["-N", "1"], "NAPI"), (["-o", "ext_path=/x:1G"], "external storage"), (["-o", "proxy_config=x"], "proxy"),
-        (["-o", "ssl_key=x"], "TLS"), (["-o", "drop_privileges"], "systemd"), (["-o", "no_such"], "not known"),
+        (["-o", "drop_privileges"], "systemd"), (["-o", "no_such"], "not known"),
         (["-o", "discipline=none"], "locks or locks14"),
         (["-t", "0"], "-t"), (["-f", "1"], "-f"),
         (["-m", "x"], "-m"), (["-m", "0"], "-m"), (["-m", "1g"], "-m"), (["-m", "1"], "-I"),
@@ -358,5 +358,5 @@ def test_names_of_statistics_are_memcacheds(one_server: Running) -> None:
     recorded = json.loads(RECORDED.read_text())
     for group, ours in (("", set()), (" settings", {"discipline", "item_copy_max", "rubato_version"})):
         answer = one_server.ask(f"stats{group}\r\nquit\r\n".encode())
-        names = set(re.findall(r"STAT (\S+)", answer.decode()))
+        names = set(re.findall(r"STAT (?!ssl_)(\S+)", answer.decode()))  # those of TLS depend on the build
         assert names - ours == set(recorded[f"names of stats{group}"])

@@ -1,0 +1,18 @@
+// A build without OpenSSL: options of TLS are refused.
+// SPDX-License-Identifier: MIT
+#include "base/error.hpp"
+#include "cached/tls/tls.hpp"
+
+namespace rubato::cached {
+
+bool tls_is_built() { return false; }
+
+std::unique_ptr<TlsServer> make_tls_server(const TlsSettings&) {
+  throw UsageError("-Z: this build has no TLS; install libssl-dev and build again, or put stunnel in front");
+}
+
+std::unique_ptr<TlsClient> make_tls_client(const TlsClientSettings&) {
+  throw UsageError("--tls: this build has no TLS; install libssl-dev and build again");
+}
+
+}  // namespace rubato::cached
