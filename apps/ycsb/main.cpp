@@ -65,10 +65,11 @@ void declare(CommandLine& line, Options& o) {
        {"interleaved", VariantName::interleaved},
        {"tbb-step", VariantName::tbb_step},
        {"tbb-lookup", VariantName::tbb_lookup},
-       {"olc", VariantName::olc}},
+       {"olc", VariantName::olc},
+       {"masstree", VariantName::masstree}},
       "How the index works: tasks (default); for comparison the same tree on threads, on threads with 16 "
       "interleaved lookups, as a oneTBB task a visit, as a oneTBB task an operation; other indexes on "
-      "threads: a B+-tree with optimistic lock coupling (olc)");
+      "threads: a B+-tree with optimistic lock coupling (olc), Masstree (masstree)");
   line.add_choice<Sync>(
       "--sync", o.sync,
       {{"spin", Sync::spin},
@@ -131,6 +132,8 @@ std::unique_ptr<Variant> make_variant(const Options& o) {
       return make_thread_variant(o.sync, true);
     case VariantName::olc:
       return make_olc_variant();
+    case VariantName::masstree:
+      return make_masstree_variant();
     case VariantName::tbb_step:
     case VariantName::tbb_lookup:
       break;

@@ -28,6 +28,8 @@ std::string name_of(VariantName variant) {
       return "tbb-lookup";
     case VariantName::olc:
       return "olc";
+    case VariantName::masstree:
+      return "masstree";
   }
   return "";
 }
@@ -71,12 +73,13 @@ void print_json(const Summary& s) {
               ", \"operations\": %" PRIu64 ", \"seed\": %" PRIu64
               ", \"variant\": \"%s\", \"sync\": \"%s\", \"workers\": %u, \"inflight\": %u, "
               "\"load_began\": %.6f, \"load_seconds\": %.6f, \"began\": %.6f, \"seconds\": %.6f, "
-              "\"million_requests_a_second\": %.4f, "
+              "\"million_requests_a_second\": %.4f, \"million_loaded_a_second\": %.4f, "
               "\"latency_p50_us\": %.3f, \"latency_p99_us\": %.3f",
               name_of_workload(s.workload.name).c_str(), name_of(s.workload.distribution).c_str(),
               s.workload.records, s.workload.operations, s.workload.seed, name_of(s.variant).c_str(),
               name_of(s.sync).c_str(), s.workers, s.inflight, s.load_began, s.load_seconds, s.began,
-              s.seconds, s.million_requests_a_second(), s.latency(0.5), s.latency(0.99));
+              s.seconds, s.million_requests_a_second(), s.million_loaded_a_second(), s.latency(0.5),
+              s.latency(0.99));
   if (s.memory) {
     std::printf(", \"peak_nodes\": %" PRIu64 ", \"peak_unreclaimed_bytes\": %" PRIu64, s.memory->nodes,
                 s.memory->unreclaimed_bytes);

@@ -28,6 +28,9 @@ struct Summary {
   double million_requests_a_second() const {
     return static_cast<double>(workload.operations) / seconds / 1e6;
   }
+  double million_loaded_a_second() const {
+    return static_cast<double>(workload.records) / load_seconds / 1e6;
+  }
   /// In microseconds; 0 without latencies. quantile in [0, 1).
   double latency(double quantile) const;
 };

@@ -159,7 +159,6 @@ TYPED_TEST(IndexOnThreads, HoldsWhatAllThreadsInsertAtOnePlace) {
 /// A window that slides over the records: nodes become empty as fast as others fill.
 template <class I>
 class IndexMemory : public testing::Test {};
-using IndexesThatFree = testing::Types<olc::Tree<>, olc::Tree<SmallOlc>>;
 TYPED_TEST_SUITE(IndexMemory, IndexesThatFree);
 
 TYPED_TEST(IndexMemory, OfEmptiedNodesIsFreedWhileOperationsGoOn) {

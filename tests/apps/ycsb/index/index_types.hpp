@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/ycsb/index/blink_index.hpp"
+#include "apps/ycsb/index/masstree/tree.hpp"
 #include "apps/ycsb/index/olc/tree.hpp"
 
 namespace rubato::apps::ycsb::index {
@@ -18,7 +19,15 @@ struct SmallOlc : olc::Rules {
   static constexpr unsigned kNodeBytes = 128;
 };
 
-using AllIndexes = testing::Types<BlinkIndex<VersionLatch>, olc::Tree<>, olc::Tree<SmallOlc>>;
+/// Nodes of 4 entries.
+struct SmallMasstree : masstree::Rules {
+  static constexpr unsigned kWidth = 4;
+};
+
+using IndexesThatFree =
+    testing::Types<olc::Tree<>, olc::Tree<SmallOlc>, masstree::Tree<>, masstree::Tree<SmallMasstree>>;
+using AllIndexes = testing::Types<BlinkIndex<VersionLatch>, olc::Tree<>, olc::Tree<SmallOlc>,
+                                  masstree::Tree<>, masstree::Tree<SmallMasstree>>;
 
 /// Calls what a test has set at a step, once.
 template <class Step>
