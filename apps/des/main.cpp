@@ -10,9 +10,11 @@
 #include "apps/common/input_error.hpp"
 #include "apps/common/options.hpp"
 #include "apps/common/output_file.hpp"
+#include "apps/common/thread_options.hpp"
 #include "apps/des/bench_reader.hpp"
 #include "apps/des/circuit.hpp"
 #include "apps/des/des_tasks.hpp"
+#include "apps/des/des_threads.hpp"
 #include "apps/des/simulation.hpp"
 #include "apps/des/vcd.hpp"
 
@@ -33,6 +35,7 @@ struct Options {
   bool has_log = false;
   LogTasks log_type = LogTasks::nonspec;
   std::string vcd;
+  ThreadOptions threads;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -84,6 +87,7 @@ void declare(CommandLine& line, Options& o) {
            "Compare outputs with the settled values of every vector (for csa also with the product), and "
            "all waveforms with a serial simulation; exit 1 if anything differs",
        .serial = "Run only the serial simulation, no tasks, for comparison"});
+  add_thread_options(line, o.threads);
   line.footer(
       "Examples:\n"
       "  des --generate csa:16 --vectors 20 --verify\n"
@@ -179,8 +183,10 @@ int run_des(const Options& o) {
   else if (o.tasks.verify || o.has_log)
     expected = simulate_serially(circuit, stimulus, o.has_log);
   const LogTasks log = o.has_log ? o.log_type : LogTasks::none;
-  const SimulationResult result =
-      o.tasks.is_serial ? expected : simulate(circuit, stimulus, o.tasks.type, log, o.events, &expected);
+  const SimulationResult result = o.tasks.is_serial ? expected
+                                  : o.threads.are_chosen()
+                                      ? simulate_by_threads(circuit, stimulus, o.has_log, o.threads.count())
+                                      : simulate(circuit, stimulus, o.tasks.type, log, o.events, &expected);
   std::printf("pin changes: %" PRIu64 "\nnet changes: %" PRIu64 "\nwaveform checksum: %016" PRIx64 "\n",
               result.pin_events,
               std::accumulate(result.toggles.begin(), result.toggles.end(), std::uint64_t{0}),

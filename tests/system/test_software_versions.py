@@ -20,6 +20,7 @@ INPUTS = {
     "triangle": ["--generate", "rmat:7:8"],
     "color": ["--generate", "rmat:7:8"],
     "mis": ["--generate", "rmat:7:8"],
+    "des": ["--generate", "csa:6", "--vectors", "4"],
 }
 
 

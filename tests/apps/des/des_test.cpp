@@ -1,5 +1,5 @@
-// des: circuits done by hand, the multiplier, simulation by tasks against the serial one, and malformed
-// netlists.
+// des: circuits done by hand, the multiplier, simulation by tasks and by threads against the serial one, and
+// malformed netlists.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@
 #include "apps/des/bench_reader.hpp"
 #include "apps/des/circuit.hpp"
 #include "apps/des/des_tasks.hpp"
+#include "apps/des/des_threads.hpp"
 #include "apps/des/simulation.hpp"
 #include "apps/des/vcd.hpp"
 #include "tests/temporary_folder.hpp"
@@ -61,6 +62,9 @@ void expect_same_as_serial(const Circuit& circuit, std::uint32_t vectors) {
         EXPECT_TRUE(simulate(circuit, stimulus, type, log, Events::arguments, &expected) == expected);
       }
     }
+  }
+  for (const std::uint32_t threads : {1, 2, 5}) {
+    EXPECT_TRUE(simulate_by_threads(circuit, stimulus, true, threads) == expected) << threads;
   }
 }
 
@@ -113,6 +117,27 @@ TEST(Simulation, IsTheSameWithEventsOnTheHeap) {
   const SimulationResult expected = simulate_serially(multiplier, stimulus, false);
   for (const TaskType type : {spec, nonspec, mayspec})
     EXPECT_TRUE(simulate(multiplier, stimulus, type, LogTasks::none, Events::heap, nullptr) == expected);
+}
+
+TEST(SimulationByThreads, FollowsGatesWhoseInputsChangeAtOtherRates) {
+  // `a` changes at each vector and `b` never: the clock of b alone, without a change, lets y follow a.
+  Circuit circuit = from_text("INPUT(a)\nINPUT(b)\nOUTPUT(y)\ny = NOR(a, b)\n");
+  set_delays(circuit, 0, 1);
+  Stimulus stimulus{100, {}};
+  for (std::uint8_t k = 0; k < 100; ++k)
+    stimulus.vectors.push_back({static_cast<std::uint8_t>(k % 2 == 0), 0});
+  for (const std::uint32_t threads : {1, 2, 3}) {
+    const SimulationResult found = simulate_by_threads(circuit, stimulus, true, threads);
+    EXPECT_THAT(found.toggles, ElementsAre(100, 0, 100));
+    EXPECT_TRUE(found == simulate_serially(circuit, stimulus, true));
+  }
+}
+
+TEST(SimulationByThreads, EndsWithoutVectors) {
+  Circuit circuit = generate_csa(3);
+  set_delays(circuit, 25, 1);
+  const Stimulus none{100, {}};
+  EXPECT_TRUE(simulate_by_threads(circuit, none, true, 3) == simulate_serially(circuit, none, true));
 }
 
 TEST(Delays, DifferInFemtosecondsAndHaveTheSameBounds) {
