@@ -89,7 +89,8 @@ class Call:
         store, size = self.store(study), self.options.size
         points = self.points(study)
         seeds = self.options.seeds or study.seeds[size]
-        tasks, stale = self._tasks(store, [p for p in points if isinstance(p, Simulated)], seeds)
+        simulated = self._possible(study, [p for p in points if isinstance(p, Simulated)])
+        tasks, stale = self._tasks(store, simulated, seeds)
         families = self._families(store, [p for p in points if isinstance(p, Measured)])
         rounds = study.rounds[size]
         seconds = sum(task.estimate for task in tasks) / self.jobs
@@ -125,6 +126,16 @@ class Call:
         for point in points:
             families.setdefault(point.family, []).append(point)
         return [f for f in families.values() if any(store.state(point, 0) == "missing" for point in f)]
+
+    def _possible(self, study: Study, points: list[Simulated]) -> list[Simulated]:
+        """The points but those of optional programs that are not built, which it names."""
+        possible = list(points)
+        for ending, remedy in study.optional.items():
+            missing = [p for p in possible if p.program.endswith(ending) and not self.places.program(p).exists()]
+            if missing:
+                self.say(f"points left out, since {missing[0].program} is not built: {len(missing)}; {remedy}.")
+                possible = [point for point in possible if point not in missing]
+        return possible
 
     def _simulate(self, store: Store, tasks: list[Task]) -> None:
         if not tasks:

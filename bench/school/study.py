@@ -98,6 +98,7 @@ class Study:
     rounds: dict[str, int] = field(default_factory=lambda: {"quick": 3, "sampled": 7, "full": 15})
     not_measured: dict[str, str] = field(default_factory=dict)  # reason by key of a published value
     published: tuple[Published, ...] = ()
+    optional: dict[str, str] = field(default_factory=dict)  # by ending of programs that may be missing: their remedy
 
     def chosen(self, size: str, keys: Iterable[str] | None = None) -> list[Figure]:
         """Figures by key; 8 stands for the parts 8a and 8b. @raises UsageError for one that the study does not have."""

@@ -72,7 +72,8 @@ def figures(size):
             Figure("2", "Peers", rows=(peers,)), Figure("3", "Power", reason="There is no meter.")]
 
 STUDY = Study(name="made", title="Made up", source="Nowhere", figures=figures, seeds=dict(quick=2, sampled=1, full=1),
-              measures=lambda run: {{"cycles": float(run.summary.cycles)}})
+              measures=lambda run: {{"cycles": float(run.summary.cycles)}},
+              optional={{"-rare": "`make rare` builds it"}})
 """
 PUBLISHED = [
     {"key": "speed-up", "figure": "1", "section": "II", "what": "16 cores over one", "value": 16, "unit": "x",
@@ -141,6 +142,17 @@ def test_a_point_is_run_once_a_seed_and_the_next_call_runs_nothing(bench: Bench)
     assert (bench.folder / "docs/publications/made.json").read_text() == text, "not a byte changes"
     assert "2 points to run" not in bench("made", "--only", "simulated", "--seeds", 1)[2]
     assert "3 points to run" in bench("made", "--only", "simulated", "--seeds", 3)[2]
+
+
+def test_points_of_an_optional_program_that_is_not_built_are_left_out(bench: Bench):
+    bench.study("with-rare")
+    (bench.folder / "build/guest/with-rare").unlink()
+    code, _, err = bench("made", "--only", "simulated")
+    assert code == 0
+    assert "points left out, since with-rare is not built: 3; `make rare` builds it." in err
+    assert "0 points to run" in err
+    bench.study("with-rare")
+    assert "6 points to run" in bench("made", "--only", "simulated", "--dry-run")[2]
 
 
 def test_points_of_rows_are_run_before_those_of_curves_alone(bench: Bench):

@@ -69,7 +69,7 @@ INPUTS: dict[str, tuple[str, BY_SIZE]] = {
                          made("csa:24", "--vectors", "32", "--resolution", "fs"))),
 }  # fmt: skip
 #: Inputs whose programs have a software-only version: `--variant threads`.
-SOFTWARE = ("sssp-cage", "sssp-usa", "cf", "triangle", "color", "bfs", "mis")
+SOFTWARE = ("sssp-cage", "sssp-usa", "cf", "triangle", "color", "bfs", "mis", "des")
 LOGGED = sizes(made("csa:6", "--vectors", "3"), made("csa:24", "--vectors", "3"), made("csa:24", "--vectors", "32"))
 #: Of the allocator study: programs whose tasks allocate.
 ALLOCATING: dict[str, BY_SIZE] = {
@@ -88,8 +88,10 @@ ALLOCATING: dict[str, BY_SIZE] = {
 ALLOCATORS: dict[str, tuple[tuple[str, str], ...]] = {
     "ideal": (("run.alloc", "ideal"),),
     "capalloc": (("task.capsules", "true"),),
-    "plain": (("task.capsules", "false"),),  # capalloc without capsules, in the place of TCMalloc
+    "plain": (("task.capsules", "false"),),  # capalloc without capsules: the same design with tracked metadata
+    "TCMalloc": (),  # gperftools', which tools/tcmalloc builds into programs of their own
 }
+PLAIN = "Beside the published allocators stands `plain`: capalloc whose metadata is tracked, without capsules."
 SECONDS = {"quick": 2.0, "sampled": 25.0, "full": 200.0}
 
 
@@ -125,7 +127,8 @@ def logged(kind: str, size: str, cores: int) -> Simulated:
 
 def allocated(app: str, allocator: str, size: str, cores: int) -> Simulated:
     arguments = (*ALLOCATING[app][size], "--type", SPEC)
-    return point(f"{app} allocator {allocator}", app, arguments, size, cores, ALLOCATORS[allocator])
+    program = f"{app}-tcmalloc" if allocator == "TCMalloc" else app
+    return point(f"{app} allocator {allocator}", program, arguments, size, cores, ALLOCATORS[allocator])
 
 
 def serial(app: str, size: str) -> Simulated:
@@ -230,18 +233,15 @@ def figure_4(size: str) -> Figure:
     cores = {"quick": CORES["quick"], "sampled": (1, 64, 100, 256), "full": CORES["full"]}[size]
     top, middle = cores[-1], cores[-2] if size == "quick" else 100
     at = {name: {c: allocated("des", name, size, c) for c in cores} for name in ALLOCATORS}
-    names = {"ideal": "ideal", "capalloc": "capalloc", "plain": "TCMalloc"}
-    curves = tuple(speedups(names[name], at["ideal"][1], points) for name, points in at.items())
+    curves = tuple(speedups(name, at["ideal"][1], points) for name, points in at.items())
+    theirs = at["TCMalloc"]
     rows = (
-        ratio("tcmalloc-100", at["plain"][1], at["plain"][middle], Bar(5, 60)),
-        ratio("tcmalloc-declines", at["plain"][middle], at["plain"][top], Bar(most=0.99)),
-        ratio("capalloc-tcmalloc", at["plain"][top], at["capalloc"][top], Bar(least=8),
-              "Aborted attempts are nine tenths of the stand-in's cycles, but with the ideal allocator and capalloc "
-              "they are about half, too."),
+        ratio("tcmalloc-100", theirs[1], theirs[middle], Bar(5, 60)),
+        ratio("tcmalloc-declines", theirs[middle], theirs[top], Bar(most=0.99)),
+        ratio("capalloc-tcmalloc", theirs[top], at["capalloc"][top], Bar(least=8)),
     )
     return Figure("4", "Speed-up of des with different allocators", "lines", "cores",
-                  "speed-up over one core with the ideal allocator", curves, rows,
-                  "In the place of TCMalloc stands capalloc without capsules: the same design with tracked metadata.")
+                  "speed-up over one core with the ideal allocator", curves, rows, PLAIN)
 
 
 def figure_7(size: str) -> Figure:
@@ -274,8 +274,7 @@ def figure_7(size: str) -> Figure:
                         "SPEC."),
         over_software("mayspec-software", size, top, Bar(least=1),
                       "The worst is cf: a fifth of MAYSPEC's cycles are aborted attempts, and a quarter have no task. "
-                      "Threads take participants from a counter, and wait only at barriers. The version of des is not "
-                      "built."),
+                      "Threads take participants from a counter, and wait only at barriers."),
         *(ratio(f"nonspec-scales-{app}", at[SPEC][app], at[NONSPEC][app], Bar(least=0.5),
                 "A generated road network has few vertices a level, so NONSPEC cannot fill 256 cores." if app == "bfs"
                 else "") for app in scaling),
@@ -363,11 +362,10 @@ def figure_9(key: str, size: str, cores: int, rows: tuple[Row, ...]) -> Figure:
             return [Mark(label=app, y=i.mean, low=i.low, high=i.high)
                     for app, pair in pairs.items() for i in [found.ratio(*pair)]]  # fmt: skip
 
-        return Curve({"plain": "TCMalloc"}.get(name, name), tuple(p for pair in pairs.values() for p in pair), marks)
+        return Curve(name, tuple(p for pair in pairs.values() for p in pair), marks)
 
     return Figure(key, f"Time with three allocators, {'one core' if key == '9a' else 'all cores'}", "bars", "",
-                  "time, ideal = 1", tuple(curve(name) for name in ALLOCATORS), rows,
-                  "In the place of TCMalloc stands capalloc without capsules.")  # fmt: skip
+                  "time, ideal = 1", tuple(curve(name) for name in ALLOCATORS), rows, PLAIN)  # fmt: skip
 
 
 def slowdowns(name: str, size: str, cores: int, base: str = "ideal") -> list[tuple[Simulated, Simulated]]:
@@ -376,7 +374,7 @@ def slowdowns(name: str, size: str, cores: int, base: str = "ideal") -> list[tup
 
 def figure_9a(size: str) -> Figure:
     rows = (means("one-capalloc", slowdowns("capalloc", size, 1), Bar(most=1.25)),
-            means("one-tcmalloc", slowdowns("plain", size, 1), Bar(most=1.25)))  # fmt: skip
+            means("one-tcmalloc", slowdowns("TCMalloc", size, 1), Bar(most=1.25)))  # fmt: skip
     return figure_9("9a", size, 1, rows)
 
 
@@ -388,12 +386,12 @@ def figure_9b(size: str) -> Figure:
     top = CORES[size][-1]
 
     def pair(app: str) -> tuple[Simulated, Simulated]:
-        return allocated(app, "plain", size, top), allocated(app, "capalloc", size, top)
+        return allocated(app, "TCMalloc", size, top), allocated(app, "capalloc", size, top)
 
     rows = (
-        means("all-tcmalloc", slowdowns("plain", size, top), Bar(least=6), SMALL_ALLOCATORS),
+        means("all-tcmalloc", slowdowns("TCMalloc", size, top), Bar(least=6), SMALL_ALLOCATORS),
         means("all-capalloc", slowdowns("capalloc", size, top), Bar(most=1.6)),
-        means("capalloc-gmean", slowdowns("plain", size, top, "capalloc"), Bar(least=6), SMALL_ALLOCATORS),
+        means("capalloc-gmean", slowdowns("TCMalloc", size, top, "capalloc"), Bar(least=6), SMALL_ALLOCATORS),
         ratio("capalloc-nocsim", *pair("nocsim"), Bar(least=1.5), SMALL_ALLOCATORS),
         ratio("capalloc-silo", *pair("silo"), Bar(least=10), SMALL_ALLOCATORS),
     )
@@ -567,6 +565,7 @@ STUDY = Study(
     figures=figures,
     measures=measures,
     seeds={"quick": 1, "sampled": 1, "full": 5},
+    optional={"-tcmalloc": "`tools/tcmalloc` fetches and builds it"},
     not_measured={
         "cage-vertices": "cage14 is not among the inputs; the generated band has some 30,000 vertices a distance.",
     },
