@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A net keeps its changes in a list that its driver alone appends to, and a clock: all earlier changes are in the
-// list. A gate reads the lists of its pins, each at its own pace. Advancing a clock without a change is what a null
-// message is in the publications. Circuits have no cycles, so no gate waits for ever.
+// A net keeps its changes in a list that its driver alone appends to, and a clock: all earlier changes are in
+// the list. A gate reads the lists of its pins, each at its own pace. Advancing a clock without a change is
+// what a null message is in the publications. Circuits have no cycles, so no gate waits for ever.
 //
-// A gate without work is parked at the pin whose clock is least. The driver of that pin wakes it, and no other: until
-// that clock advances, the gate could do nothing.
+// A gate without work is parked at the pin whose clock is least. The driver of that pin wakes it, and no
+// other: until that clock advances, the gate could do nothing.
 #include "apps/des/des_threads.hpp"
 
 #include <algorithm>
@@ -36,7 +36,8 @@ struct Chunk {
 struct alignas(64) Net {
   /// A chunk after the other: a chunk that destroyed the next one would need a frame for each.
   ~Net() {
-    for (std::unique_ptr<Chunk> chunk = std::move(first.next); chunk != nullptr;) chunk = std::move(chunk->next);
+    for (std::unique_ptr<Chunk> chunk = std::move(first.next); chunk != nullptr;)
+      chunk = std::move(chunk->next);
   }
 
   /// Releases all changes before that time to the gates that read it.
@@ -51,7 +52,8 @@ class Cursor {
   explicit Cursor(const Net& net) : net_(&net), chunk_(&net.first) {}
 
   const Net& net() const { return *net_; }
-  /// The next change, or kForever if there is none yet. Of those before a clock, loaded earlier, it misses none.
+  /// The next change, or kForever if there is none yet. Of those before a clock, loaded earlier, it misses
+  /// none.
   std::uint64_t peek() {
     if (index_ == known_) {
       known_ = net_->count.load(std::memory_order_acquire);
@@ -69,13 +71,14 @@ class Cursor {
   const Net* net_;
   const Chunk* chunk_;
   std::uint64_t index_ = 0;
-  std::uint64_t known_ = 0;            // changes that are there, as seen last
+  std::uint64_t known_ = 0;           // changes that are there, as seen last
   std::uint64_t end_ = Chunk::kSize;  // index after the chunk
 };
 
 /// A gate or primary input, which one thread at a time simulates.
 struct alignas(64) Process {
-  /// The net at which it is parked. kNone: it runs or is in a queue. A thread that changes it to kNone owns it.
+  /// The net at which it is parked. kNone: it runs or is in a queue. A thread that changes it to kNone owns
+  /// it.
   std::atomic<std::uint32_t> parked_at{kNone};
   std::uint32_t next = kNone;  // in a queue
   std::vector<Cursor> pins;
@@ -116,7 +119,8 @@ class alignas(64) Queue {
 
  private:
   bool try_lock() {
-    return locked_.load(std::memory_order_relaxed) == 0 && locked_.exchange(1, std::memory_order_acquire) == 0;
+    return locked_.load(std::memory_order_relaxed) == 0 &&
+           locked_.exchange(1, std::memory_order_acquire) == 0;
   }
   void lock() {
     spin_until([this] { return try_lock(); });
@@ -209,8 +213,8 @@ class Simulation {
   }
 
  private:
-  /// A process of this thread's queue, or of the next few in turn. Idle threads on large chips would otherwise keep
-  /// the lines of all queues from those that work.
+  /// A process of this thread's queue, or of the next few in turn. Idle threads on large chips would
+  /// otherwise keep the lines of all queues from those that work.
   std::uint32_t find(std::uint32_t thread, std::uint32_t& victim) {
     std::uint32_t found = queues_[thread].take(processes_);
     for (unsigned i = 0; i < kVictims && found == kNone; ++i) {

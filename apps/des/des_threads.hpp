@@ -1,5 +1,6 @@
-// Event-driven simulation of a circuit by threads: the software-only version, conservative and asynchronous (Chandy
-// and Misra, 1979; Bryant, 1977), as in Galois. A gate simulates up to the time until which all its inputs are known.
+// Event-driven simulation of a circuit by threads: the software-only version, conservative and asynchronous
+// (Chandy and Misra, 1979; Bryant, 1977), as in Galois. A gate simulates up to the time until which all its
+// inputs are known.
 // SPDX-License-Identifier: MIT
 #pragma once
 

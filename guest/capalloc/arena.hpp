@@ -36,6 +36,7 @@ struct alignas(64) Span {
   PageNumber next = 0, previous = 0;
   std::uint32_t stacked = 0;  ///< free slots on its stack
   std::uint32_t cut = 0;      ///< slots below have been given out before
+  std::uint32_t resized = 0;  ///< number of the resize that may be undone; 0: none may
   State state = State::none;
   std::uint8_t size_class = 0;
   bool is_fresh = false;   ///< reads as zero: no block has been in its pages

@@ -26,6 +26,10 @@ namespace instruction = rubato::engine::instruction;
 /// Speculatively no more a call: that much is likely to be mispeculation.
 constexpr std::uint64_t kMostSpeculative = std::uint64_t{16} << 20;
 
+/// Bytes that realloc() copies speculatively at most: more fill the filters of conflict detection, so that
+/// nearly every such attempt is aborted.
+constexpr std::uint64_t kMostCopied = std::uint64_t{64} << 10;
+
 /// Large first growth: a task that finds the heap too small promotes, and all others wait for it. Until it is
 /// touched it is only address space.
 constexpr std::uint64_t kFirstGrowth = std::uint64_t{64} << 20;
@@ -121,6 +125,30 @@ RUBATO_CAPSULE(std::uint64_t, capalloc_take_aligned, (std::uint64_t bytes, std::
 }
 
 RUBATO_CAPSULE(std::uint64_t, capalloc_usable, (std::uint64_t address)) { return heap->usable(address); }
+
+/// Makes a large block longer where it is. False: it must be copied.
+RUBATO_CAPSULE(bool, capalloc_lengthen, (std::uint64_t address, std::uint64_t bytes)) {
+  if (bytes > kMostSpeculative) capsule::promote();
+  rubato::capalloc::Lengthened found = heap->lengthen(address, bytes);
+  if (found.grow_helps) {
+    capsule::promote();
+    if (heap->grow(bytes, 0)) found = heap->lengthen(address, bytes);
+  }
+  if (found.number == 0) {
+    if (bytes > kMostCopied) capsule::promote();
+    return false;
+  }
+  capsule::on_abort([](std::uint64_t block, std::uint32_t number,
+                       std::uint32_t pages) { heap->undo_lengthen(block, number, pages); },
+                    address, found.number, found.pages_before);
+  return true;
+}
+
+/// Makes a large block shorter where it is, which nothing could undo. False: it must be copied.
+RUBATO_CAPSULE(bool, capalloc_shorten, (std::uint64_t address, std::uint64_t bytes)) {
+  if (bytes > kMostCopied) capsule::promote();
+  return !capsule::is_speculative() && heap->shorten(address, bytes);
+}
 
 /// Error in the heap, or null. For use while no task runs.
 RUBATO_CAPSULE(const char*, capalloc_check, ()) { return heap->is_set() ? heap->check() : nullptr; }
@@ -245,6 +273,14 @@ void* calloc(std::size_t count, std::size_t each) {
   return taken.is_fresh != 0 ? block : std::memset(block, 0, bytes);
 }
 
+/// A large block for one that grows, with room to grow again: only address space, until it is touched.
+static void* take_roomy(std::size_t bytes) {
+  const int before = errno;
+  if (void* const block = malloc(bytes + bytes / 2)) return block;
+  errno = before;
+  return malloc(bytes);
+}
+
 void* realloc(void* block, std::size_t bytes) {
   if (block == nullptr) return malloc(bytes);
   if (bytes == 0) {
@@ -255,7 +291,12 @@ void* realloc(void* block, std::size_t bytes) {
   const std::uint64_t usable = capalloc_usable(address);
   if (usable == 0) give_back(address);  // says what is wrong
   if (bytes <= usable && (usable <= 64 || bytes > usable / 2)) return block;
-  void* const moved = malloc(bytes);
+  if (usable > rubato::kLargestSmallBlock && bytes > rubato::kLargestSmallBlock &&
+      (bytes > usable ? capalloc_lengthen(address, bytes) : capalloc_shorten(address, bytes))) {
+    return block;
+  }
+  void* const moved =
+      usable > rubato::kLargestSmallBlock && bytes > usable ? take_roomy(bytes) : malloc(bytes);
   if (moved == nullptr) return nullptr;
   std::memcpy(moved, block, bytes < usable ? bytes : usable);
   free(block);

@@ -33,6 +33,12 @@ struct Taken {
   std::uint64_t is_fresh;  ///< reads as zero
 };
 
+struct Lengthened {
+  std::uint32_t number = 0;  ///< of the resize, by which it is undone; 0: there were too few pages behind
+  std::uint32_t pages_before = 0;  ///< of the block
+  bool grow_helps = false;         ///< grow(), then once more: no block is behind
+};
+
 template <class System>
 class Heap {
   struct Cache;
@@ -135,11 +141,55 @@ class Heap {
     return GiveError::none;
   }
 
-  /// Bytes of a block in use, 0 of anything else.
-  std::uint64_t usable(std::uint64_t address) const {
+  /// Bytes of a block in use, 0 of anything else. The caller may rely on them: a resize before is not undone.
+  std::uint64_t usable(std::uint64_t address) {
     const Mark mark = mark_of(address);
     if (mark > 0) return kClassBytes[class_of_mark(mark)];
-    return mark == kLargeMark ? arena_.spans[number(address) / kUnitsPerPage].pages * kPageBytes : 0;
+    if (mark != kLargeMark) return 0;
+    Span& span = arena_.spans[number(address) / kUnitsPerPage];
+    if (__atomic_load_n(&span.resized, __ATOMIC_RELAXED) != 0) {
+      const Locked guard(pages_.lock);
+      span.resized = 0;
+      return span.pages * kPageBytes;
+    }
+    return span.pages * kPageBytes;
+  }
+
+  /// Makes a large block longer by the free pages behind it. Nothing is copied, and no other block is
+  /// touched.
+  Lengthened lengthen(std::uint64_t address, std::uint64_t bytes) {
+    const Locked guard(pages_.lock);
+    if (bytes > kArenaBytes || mark_of(address) != kLargeMark) return {};
+    const PageNumber first = number(address) / kUnitsPerPage;
+    Span& span = arena_.spans[first];
+    const std::uint32_t before = span.pages, pages = pages_of(bytes);
+    if (pages <= before) return {};
+    if (!pages_.heap.lengthen(arena_, first, pages)) return {0, 0, pages_.heap.is_last(arena_, first)};
+    resizes_ += resizes_ == UINT32_MAX ? 2 : 1;
+    span.resized = resizes_;
+    return {resizes_, before, false};
+  }
+  /// Undoes it, unless the block has been resized, freed, or asked for its size since.
+  void undo_lengthen(std::uint64_t address, std::uint32_t number_of_it, std::uint32_t pages_before) {
+    const Locked guard(pages_.lock);
+    if (mark_of(address) != kLargeMark) return;
+    const PageNumber first = number(address) / kUnitsPerPage;
+    Span& span = arena_.spans[first];
+    if (span.resized != number_of_it) return;
+    span.resized = 0;
+    pages_.heap.shorten(arena_, first, pages_before);
+  }
+  /// Gives back the pages of a large block that `bytes`, more than those of small blocks, do not need. Not
+  /// speculatively: nothing undoes it.
+  bool shorten(std::uint64_t address, std::uint64_t bytes) {
+    const Locked guard(pages_.lock);
+    if (mark_of(address) != kLargeMark) return false;
+    const PageNumber first = number(address) / kUnitsPerPage;
+    Span& span = arena_.spans[first];
+    if (pages_of(bytes) > span.pages) return false;
+    span.resized = 0;
+    pages_.heap.shorten(arena_, first, pages_of(bytes));
+    return true;
   }
 
   /// Makes room for a block of `bytes` with that alignment. Not speculatively: it makes system calls under a
@@ -207,6 +257,9 @@ class Heap {
     return sizes;
   }();
 
+  static std::uint32_t pages_of(std::uint64_t bytes) {
+    return static_cast<std::uint32_t>((bytes + kPageBytes - 1) / kPageBytes);
+  }
   BlockNumber number(std::uint64_t address) const {
     return static_cast<BlockNumber>((address - arena_.base) / kUnit);
   }
@@ -283,7 +336,7 @@ class Heap {
   /// @param aligned in pages.
   [[gnu::noinline]] Taken take_large(std::uint64_t bytes, std::uint32_t aligned) {
     if (bytes > kArenaBytes) return {0, 0};
-    const auto pages = static_cast<std::uint32_t>((bytes + kPageBytes - 1) / kPageBytes);
+    const std::uint32_t pages = pages_of(bytes);
     const Locked guard(pages_.lock);
     PageHeap& heap = pages_.heap;
     const PageNumber found = heap.take(arena_, pages + aligned - 1);
@@ -320,6 +373,7 @@ class Heap {
   std::uint32_t cores_ = 0;
   std::array<Size, kSizes.size()> sizes_ = kSizes;  ///< beside what malloc looks at, too
   LockedPages<Lock> pages_;
+  std::uint32_t resizes_ = 0;  ///< under the lock of pages_
   alignas(64) Lock shared_lock_;
   Lock grow_lock_;
   Depot<Lock> depots_[kSizeClasses];

@@ -46,9 +46,43 @@ class PageHeap {
     insert(arena, first, pages, is_fresh);
   }
 
+  /// Adds free pages behind the span of a block to it, until it has as many. False: there are too few.
+  bool lengthen(const Arena& arena, PageNumber first, std::uint32_t pages) {
+    Span& span = arena.spans[first];
+    const PageNumber behind = first + span.pages;
+    if (behind >= end_ || arena.spans[behind].state != Span::State::free) return false;
+    Span& other = arena.spans[behind];
+    const std::uint32_t there = span.pages + other.pages;
+    if (there < pages) return false;
+    list_of(other.pages).remove(arena, behind);
+    other.state = Span::State::none;
+    if (there > pages) insert(arena, first + pages, there - pages, other.is_fresh);
+    set_pages(arena, first, pages);
+    return true;
+  }
+
+  /// Gives back the pages of a block's span beyond that number, which is above 0.
+  void shorten(const Arena& arena, PageNumber first, std::uint32_t pages) {
+    const std::uint32_t rest = arena.spans[first].pages - pages;
+    set_pages(arena, first, pages);
+    if (rest > 0) give(arena, first + pages, rest);
+  }
+
+  /// Whether no block is behind that one.
+  bool is_last(const Arena& arena, PageNumber first) const {
+    const PageNumber behind = first + arena.spans[first].pages;
+    return behind == end_ ||
+           (arena.spans[behind].state == Span::State::free && behind + arena.spans[behind].pages == end_);
+  }
+
   const SpanList& list(std::uint32_t n) const { return lists_[n]; }
 
  private:
+  static void set_pages(const Arena& arena, PageNumber first, std::uint32_t pages) {
+    arena.spans[first].pages = pages;
+    arena.span_of[first + pages - 1] = first + 1;
+  }
+
   SpanList& list_of(std::uint32_t pages) { return lists_[pages <= kListed ? pages : 0]; }
 
   /// If the neighbour is free, both become one.

@@ -56,6 +56,31 @@ def test_ordered_tasks_that_allocate_leave_what_the_loop_leaves(
     assert done.stdout == run(rubato_chip, "--cores", cores, guests / "task_heap", kind).stdout
 
 
+@pytest.mark.parametrize("mode", ["spec", "nonspec", "mayspec"])
+@pytest.mark.parametrize("cores", ["1", "4", "16"])
+@pytest.mark.parametrize("blocks", [[], ["shared"]], ids=["own", "shared"])
+def test_large_blocks_keep_their_contents_when_tasks_resize_them(
+    blocks: list[str], cores: str, mode: str, guests: Path, rubato_chip: Path
+) -> None:
+    """Resized in place, after aborts undone, or copied without speculation."""
+    done = run(rubato_chip, "--cores", cores, "--max-cycles", "100000000", "--set", f"task.mayspec={mode}",
+               guests / "capalloc_task_large_realloc", *blocks)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "0 differences\ncheck: passed\n"), done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("cores", ["1", "16"])
+def test_a_large_block_that_grows_takes_no_longer_than_with_the_c_librarys(
+    cores: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    """The C library moves pages by mremap(); a copy of them took six times as long."""
+    cycles = []
+    for program in ("task_large_realloc", "capalloc_task_large_realloc"):
+        done = run(rubato_chip, "--cores", cores, "--out", tmp_path / program, guests / program)
+        assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+        cycles.append(json.loads((tmp_path / program / "summary.json").read_text())["cycles"])
+    assert cycles[1] < cycles[0]
+
+
 @pytest.mark.parametrize("capsules", ["true", "false"])
 @pytest.mark.parametrize("cores", ["1", "4"])
 def test_a_second_free_is_an_error_with_its_sentence(

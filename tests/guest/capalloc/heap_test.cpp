@@ -115,6 +115,79 @@ TEST_F(CapallocHeap, JoinsWhatIsFreeAgain) {
   EXPECT_NE(heap_->take(1 << 20).address, 0u);  // in one piece
 }
 
+TEST_F(CapallocHeap, LengthensALargeBlockByThePagesBehind) {
+  ASSERT_TRUE(heap_->grow(1 << 20, 0));  // 128 pages
+  const std::uint64_t block = heap_->take(kPageBytes * 30).address;
+  EXPECT_EQ(heap_->lengthen(block, kPageBytes * 30).number, 0u);  // as long as that already
+  EXPECT_NE(heap_->lengthen(block, kPageBytes * 40 - 100).number, 0u);
+  EXPECT_EQ(heap_->usable(block), kPageBytes * 40);
+  const std::uint64_t behind = heap_->take(kPageBytes * 50).address;
+  EXPECT_EQ(behind, block + kPageBytes * 40);
+  const Lengthened blocked = heap_->lengthen(block, kPageBytes * 41);
+  EXPECT_EQ(blocked.number, 0u);
+  EXPECT_FALSE(blocked.grow_helps);
+  const Lengthened at_end = heap_->lengthen(behind, kPageBytes * 89);
+  EXPECT_EQ(at_end.number, 0u);
+  EXPECT_TRUE(at_end.grow_helps);
+  EXPECT_NE(heap_->lengthen(behind, kPageBytes * 88).number, 0u);  // to the last page
+  EXPECT_TRUE(heap_->lengthen(behind, kPageBytes * 89).grow_helps);
+  ASSERT_TRUE(heap_->grow(kPageBytes * 89, 0));
+  EXPECT_NE(heap_->lengthen(behind, kPageBytes * 89).number, 0u);
+  EXPECT_EQ(heap_->lengthen(take(100), 20'000).number, 0u);  // a small block
+  EXPECT_EQ(heap_->lengthen(block + kPageBytes, kPageBytes * 60).number, 0u);
+  EXPECT_EQ(heap_->check(), nullptr);
+  EXPECT_EQ(give(block), GiveError::none);
+  EXPECT_EQ(give(behind), GiveError::none);
+  EXPECT_EQ(heap_->lengthen(block, kPageBytes * 60).number, 0u);  // freed
+  EXPECT_EQ(heap_->check(), nullptr);
+}
+
+TEST_F(CapallocHeap, UndoesALengtheningThatNothingReliesOn) {
+  ASSERT_TRUE(heap_->grow(1 << 20, 0));
+  const std::uint64_t block = heap_->take(kPageBytes * 30).address;
+  const auto lengthen = [&](std::uint32_t pages) { return heap_->lengthen(block, kPageBytes * pages); };
+  const Lengthened first = lengthen(40);
+  heap_->undo_lengthen(block, first.number, first.pages_before);
+  EXPECT_EQ(heap_->usable(block), kPageBytes * 30);
+  EXPECT_EQ(heap_->take(kPageBytes * 8).address, block + kPageBytes * 30);
+
+  const std::uint64_t other = heap_->take(kPageBytes * 20).address;
+  const auto undo = [&](const Lengthened& done) {
+    heap_->undo_lengthen(other, done.number, done.pages_before);
+  };
+  const Lengthened seen = heap_->lengthen(other, kPageBytes * 25);
+  EXPECT_EQ(heap_->usable(other), kPageBytes * 25);  // the caller may rely on it
+  undo(seen);
+  EXPECT_EQ(heap_->usable(other), kPageBytes * 25);
+
+  const Lengthened earlier = heap_->lengthen(other, kPageBytes * 30);
+  const Lengthened later = heap_->lengthen(other, kPageBytes * 35);
+  undo(earlier);
+  EXPECT_EQ(heap_->usable(other), kPageBytes * 35);
+  undo(later);  // the size has been asked for since
+  EXPECT_EQ(heap_->usable(other), kPageBytes * 35);
+
+  const Lengthened freed = heap_->lengthen(other, kPageBytes * 36);
+  EXPECT_EQ(give(other), GiveError::none);
+  undo(freed);
+  EXPECT_EQ(heap_->take(kPageBytes * 60).address, other);
+  undo(freed);
+  EXPECT_EQ(heap_->usable(other), kPageBytes * 60);
+  EXPECT_EQ(heap_->check(), nullptr);
+}
+
+TEST_F(CapallocHeap, ShortensALargeBlockWhereItIs) {
+  ASSERT_TRUE(heap_->grow(1 << 20, 0));
+  const std::uint64_t block = heap_->take(1 << 20).address;
+  EXPECT_FALSE(heap_->shorten(block, (1 << 20) + 1));
+  EXPECT_TRUE(heap_->shorten(block, kPageBytes * 10 - 5));
+  EXPECT_EQ(heap_->usable(block), kPageBytes * 10);
+  EXPECT_EQ(heap_->take(kPageBytes * 118).address, block + kPageBytes * 10);
+  EXPECT_TRUE(heap_->shorten(block, kPageBytes * 10));
+  EXPECT_FALSE(heap_->shorten(take(100), 20'000));
+  EXPECT_EQ(heap_->check(), nullptr);
+}
+
 TEST_F(CapallocHeap, AlignsAsAsked) {
   std::vector<std::uint64_t> blocks;
   for (std::uint64_t alignment = 1; alignment <= 1 << 20; alignment *= 2) {
