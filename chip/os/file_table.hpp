@@ -14,7 +14,11 @@ namespace rubato::chip {
 
 class FileTable {
  public:
-  static constexpr std::int64_t kLimit = 1024;  ///< RLIMIT_NOFILE
+  static constexpr std::int64_t kLimit = 1024;  ///< RLIMIT_NOFILE at the start
+
+  /// RLIMIT_NOFILE, soft and hard. Invariant: most <= most_hard <= kLimit. New descriptors are below `most`.
+  /// Open ones stay open.
+  std::uint64_t most = kLimit, most_hard = kLimit;
 
   struct Entry {
     std::shared_ptr<OpenFile> file;
@@ -32,13 +36,14 @@ class FileTable {
   std::int64_t install(std::shared_ptr<OpenFile> file, bool closes_on_exec, std::int64_t from = 0) {
     std::int64_t fd = from;
     while (fd < size() && entries_[static_cast<std::size_t>(fd)].file) ++fd;
-    if (fd >= kLimit) return -EMFILE;
+    if (fd >= static_cast<std::int64_t>(most)) return -EMFILE;
     put(fd, {std::move(file), closes_on_exec});
     return fd;
   }
   bool has_room() const {
-    return size() < kLimit || std::any_of(entries_.begin(), entries_.end(),
-                                          [](const Entry& entry) { return entry.file == nullptr; });
+    const auto end = entries_.begin() + std::min(size(), static_cast<std::int64_t>(most));
+    return size() < static_cast<std::int64_t>(most) ||
+           std::any_of(entries_.begin(), end, [](const Entry& entry) { return entry.file == nullptr; });
   }
   /// fd in [0, kLimit).
   void put(std::int64_t fd, Entry entry) {

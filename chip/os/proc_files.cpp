@@ -110,7 +110,7 @@ std::string Process::Impl::proc_limits() const {
   row("Max core file size", "0", "0", "bytes");
   row("Max resident set", unlimited, unlimited, "bytes");
   row("Max processes", unlimited, unlimited, "processes");
-  row("Max open files", limit(FileTable::kLimit), limit(FileTable::kLimit), "files");
+  row("Max open files", limit(files.most), limit(files.most_hard), "files");
   row("Max locked memory", unlimited, unlimited, "bytes");
   row("Max address space", unlimited, unlimited, "bytes");
   row("Max file locks", unlimited, unlimited, "locks");

@@ -96,6 +96,8 @@ void Process::save(CheckpointWriter& file) const {
   file.number(p.brk_mapped);
   file.text(p.directory);
   file.number(p.umask);
+  for (const std::uint64_t limit : {p.files.most, p.files.most_hard, p.most_pending, p.most_pending_hard})
+    file.number(limit);
   file.number(p.next_pipe);
   const auto [last_socket, next_port] = p.network.numbers();
   file.number(last_socket);
@@ -181,6 +183,9 @@ void Process::restore(CheckpointReader& file) {
   p.brk_mapped = file.number();
   p.directory = file.text();
   p.umask = static_cast<std::uint32_t>(file.number());
+  const std::uint64_t most_files = file.number(), most_files_hard = file.number();
+  p.most_pending = file.number();
+  p.most_pending_hard = file.number();
   p.next_pipe = file.number();
   const std::uint64_t last_socket = file.number();
   p.network.continue_with(last_socket, static_cast<std::uint16_t>(file.number()));
@@ -207,6 +212,8 @@ void Process::restore(CheckpointReader& file) {
     if (position != kNoPosition) entry.file->seek(static_cast<std::int64_t>(position), SEEK_SET);
     p.files.put(static_cast<std::int64_t>(fd), std::move(entry));
   }
+  p.files.most = std::min<std::uint64_t>(most_files, FileTable::kLimit);  // at last: it bounds no open files
+  p.files.most_hard = std::min<std::uint64_t>(most_files_hard, FileTable::kLimit);
 }
 
 }  // namespace rubato::chip

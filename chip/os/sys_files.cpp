@@ -405,7 +405,7 @@ std::int64_t Process::Impl::sys_dup(Call& call) {
 std::int64_t Process::Impl::sys_dup3(Call& call) {
   auto file = files.find(call.i32(0));
   if (call.i32(0) == call.i32(1) || (call.u32(2) & ~abi::kCloseOnExec) != 0) return -EINVAL;
-  if (!file || call.i32(1) < 0 || call.i32(1) >= FileTable::kLimit) return -EBADF;
+  if (!file || call.i32(1) < 0 || call.u32(1) >= files.most) return -EBADF;
   files.put(call.i32(1), {std::move(file), call.u32(2) != 0});
   files_changed = true;
   return call.i32(1);
@@ -434,7 +434,7 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
   switch (call.i32(1)) {
     case dupfd:
     case dupfd_cloexec:
-      if (call.i32(2) < 0 || call.i32(2) >= FileTable::kLimit) return -EINVAL;
+      if (call.i32(2) < 0 || call.u32(2) >= files.most) return -EINVAL;
       return files.install(file, call.i32(1) == dupfd_cloexec, call.i32(2));
     case getfd:
       return entry->closes_on_exec ? 1 : 0;
@@ -579,7 +579,7 @@ std::int64_t Process::Impl::sys_ppoll(Call& call) {
     std::int16_t events, ready;
   };
   const bool is_retry = call.thread.state == ThreadState::blocked;
-  if (call.a[1] > static_cast<std::uint64_t>(FileTable::kLimit)) return -EINVAL;
+  if (call.a[1] > files.most) return -EINVAL;
   std::vector<Request> list(call.a[1]);
   const std::uint64_t bytes = list.size() * sizeof(Request);
   if (!user.read(call.a[0], list.data(), bytes) || !user.writable(call.a[0], bytes)) return -EFAULT;

@@ -61,6 +61,7 @@ std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path
                                       std::uint32_t mode) {
   if ((flags & abi::kAccessMask) == 3) return -EINVAL;
   if ((flags & abi::kTemporary) != 0) return -EOPNOTSUPP;
+  if (!files.has_room()) return -EMFILE;  // before a file is made or cut
   const bool no_follow =
       (flags & abi::kNoFollow) != 0 || ((flags & abi::kCreate) != 0 && (flags & abi::kExclusive) != 0);
   const bool is_cloexec = (flags & abi::kCloseOnExec) != 0;

@@ -52,23 +52,25 @@ std::int64_t Process::Impl::sys_sysinfo(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_prlimit64(Call& call) {
+  constexpr std::uint32_t kStack = 3, kCore = 4, kFiles = 7, kMost = 15;
   if (call.i32(0) != 0 && call.i32(0) != kFirstTid) return -ESRCH;
-  if (call.u32(1) > 15) return -EINVAL;
-  if (call.a[2] != 0 && !user.readable(call.a[2], sizeof(Limit))) return -EFAULT;
+  const std::uint32_t which = call.u32(1);
+  if (which > kMost) return -EINVAL;
+  std::optional<Limit> wanted;
+  if (call.a[2] != 0 && !(wanted = user.get<Limit>(call.a[2]))) return -EFAULT;
   Limit limit{kUnlimited, kUnlimited};
-  if (call.u32(1) == 3) limit.now = options.stack_bytes;
-  if (call.u32(1) == 7) limit = {FileTable::kLimit, FileTable::kLimit};
-  if (call.u32(1) == 4) limit = {0, 0};  // no core files
-  if (call.u32(1) == kSignalsPending) limit = {most_pending, most_pending_hard};
-  if (call.a[2] != 0 && call.u32(1) == kSignalsPending) {
-    const auto wanted = user.get<Limit>(call.a[2]);
-    if (!wanted) return -EFAULT;
+  if (which == kStack) limit.now = options.stack_bytes;
+  if (which == kFiles) limit = {files.most, files.most_hard};
+  if (which == kCore) limit = {0, 0};  // no core files
+  if (which == kSignalsPending) limit = {most_pending, most_pending_hard};
+  const bool is_bound = which == kFiles || which == kSignalsPending;  // others are taken, and bound nothing
+  if (wanted && is_bound) {
     if (wanted->now > wanted->most) return -EINVAL;
-    if (wanted->most > most_pending_hard) return -EPERM;
-    most_pending = wanted->now;
-    most_pending_hard = wanted->most;
+    if (wanted->most > limit.most) return -EPERM;
   }
   if (call.a[3] != 0 && !user.put(call.a[3], limit)) return -EFAULT;
+  if (wanted && which == kFiles) files.most = wanted->now, files.most_hard = wanted->most;
+  if (wanted && which == kSignalsPending) most_pending = wanted->now, most_pending_hard = wanted->most;
   return 0;
 }
 

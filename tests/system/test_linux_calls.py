@@ -57,6 +57,16 @@ def test_rare_calls_answer_as_the_host_does(
 
 
 @pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
+def test_the_bound_of_descriptors_is_that_of_the_host(
+        guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
+    source = SOURCES / "descriptor_limit.c"
+    subprocess.run(["gcc", "-O1", "-w", "-o", tmp_path / "native", source], check=True)
+    host = run(tmp_path / "host", tmp_path / "native")
+    command = [rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "descriptor_limit"]
+    assert run(tmp_path / "chip", *command) == host
+
+
+@pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
 def test_files_of_proc_agree_with_calls(guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
     command = [rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "proc_files"]
     assert run(tmp_path / "chip", *command) == PROC
