@@ -159,7 +159,7 @@ void WindowCore::squash_from(std::uint64_t position, Addr pc, std::uint64_t at) 
     if (e.has_flags) has_flags = true, flags = e.float_flags;
     if (e.issued != kUnknown && e.issued > now_) ports_.give_back(e.insn.cls, e.issued);
     if (e.is_load()) {
-      --loads_;
+      commits_.drop_load();
       if (!e.is_done()) waiting_loads_.remove(e.address, e.insn.bytes);
       loads_behind_stores_ -= e.awaited_store != 0;
       if (e.state == State::waiting) stats_.end_waiting_miss(e.asked, std::max(e.asked, now_));
@@ -239,7 +239,7 @@ bool WindowCore::perform_at_once(Addr begin, Addr end, Cycle now) {
     has_any =
         (e.is_load() ? !e.is_done() : e.is_store()) && e.address < end && begin < e.address + e.insn.bytes;
   }
-  if (has_any) squash_from(buffer_.head(), buffer_.front().pc, std::max(last_commit_, now_) + mispredict_);
+  if (has_any) squash_from(buffer_.head(), buffer_.front().pc, std::max(commits_.last(), now_) + mispredict_);
   return perform_stores(begin, end) || has_any;
 }
 

@@ -4,7 +4,6 @@
 #include "chip/core/window/window_core.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/check.hpp"
@@ -31,17 +30,12 @@ WindowCore::WindowCore(const Config& config, PipelineParts& parts)
       buffers_(parts.lsu.buffers()),
       latency_(parts.latency),
       width_(config.core.width),
-      rob_(config.core.rob),
       mispredict_(config.core.mispredict),
-      load_entries_(config.core.load_buffer),
       store_entries_(config.core.store_buffer),
       frequency_mhz_(config.chip.frequency_mhz),
       buffer_(config.core.rob),
       ports_(config.core),
-      commits_(std::bit_ceil(std::size_t{config.core.rob})),
-      load_commits_(std::bit_ceil(std::size_t{config.core.load_buffer})),
-      commit_mask_(commits_.size() - 1),
-      load_mask_(load_commits_.size() - 1),
+      commits_(config.core),
       stores_(config.core.store_buffer) {
   unresolved_.reserve(config.core.rob);
 }
@@ -56,7 +50,7 @@ PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
   if (std::exchange(syncs_, false)) {
     cycle_ = state_.cycle.value;
     slots_ = 0;
-    last_commit_ = std::max(last_commit_, cycle_);
+    commits_.begin(cycle_);
     ready_.fill(0);
     parts_.resume.block = nullptr;
     parts_.fetch_line = kNoLine;
@@ -79,7 +73,7 @@ PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
     }
     if (is_stopping_ && !is_busy()) {
       is_stopping_ = false;
-      go_to(std::max(last_commit_, last_store_end_));
+      go_to(std::max(commits_.last(), last_store_end_));
       return leave(PipelineStop::drained);
     }
     if (can_dispatch() && cycle_ < dispatch_end()) {
@@ -134,20 +128,17 @@ bool WindowCore::make_room(const Insn& insn) {
     stall_ = Stall::room;
     return false;
   }
-  const std::uint64_t position = buffer_.tail();
-  if (position > rob_) {
-    if (const std::uint64_t free = commits_[(position - rob_) & commit_mask_] + 1; free > cycle_) {
-      stats_.stalls_rob += free - cycle_;
-      go_to(free);
-    }
+  if (const std::uint64_t free = commits_.free_from(buffer_.tail()); free > cycle_) {
+    stats_.stalls_rob += free - cycle_;
+    go_to(free);
   }
   if (insn.cls == isa::InsnClass::store) return make_store_room();
-  if (insn.cls != isa::InsnClass::load || loads_ < load_entries_) return true;
-  if (loads_ - loads_retired_ == load_entries_) {
+  if (insn.cls != isa::InsnClass::load) return true;
+  if (commits_.has_all_loads()) {
     stall_ = Stall::room;
     return false;
   }
-  if (const std::uint64_t free = load_commits_[(loads_ - load_entries_) & load_mask_] + 1; free > cycle_) {
+  if (const std::uint64_t free = commits_.load_free_from(); free > cycle_) {
     stats_.stalls_lsq += free - cycle_;
     go_to(free);
   }
@@ -174,7 +165,7 @@ bool WindowCore::is_alone(bool stores) {
     stall_ = Stall::older;
     return false;
   }
-  go_to(std::max({now_, last_commit_, stores ? last_store_end_ : 0}));
+  go_to(std::max({now_, commits_.last(), stores ? last_store_end_ : 0}));
   needs_strict_ = !state_.window.is_strict(cycle_);
   return !needs_strict_;
 }
@@ -238,7 +229,7 @@ WindowEntry& WindowCore::add(const Insn& insn, Addr pc, std::uint64_t old_value)
     ready_[insn.rd] = kUnknown;
     producer_[insn.rd] = position;
   }
-  if (insn.cls == isa::InsnClass::load) ++loads_;
+  if (insn.cls == isa::InsnClass::load) commits_.add_load();
   ++slots_;
   needs_strict_ = false;
   buffer_.add();
@@ -255,9 +246,9 @@ void WindowCore::schedule(WindowEntry& e) {
 std::uint64_t WindowCore::issue_now(const Insn& insn) { return ports_.take(insn.cls, operands_now(insn)); }
 
 void WindowCore::pass(const Insn& insn, std::uint64_t complete) {
-  const std::uint64_t at = commit_of(complete);
-  if (at > last_commit_ + 1 && has_fetch_parts_) {
-    state_.stalls.charge(fetch_parts_, at - last_commit_ - 1);
+  const std::uint64_t at = commits_.of(complete);
+  if (at > commits_.last() + 1 && has_fetch_parts_) {
+    state_.stalls.charge(fetch_parts_, at - commits_.last() - 1);
   }
   if (std::exchange(has_fetch_parts_, false)) fetch_parts_ = {};
   commit(buffer_.tail(), at, cycle_);
@@ -280,11 +271,11 @@ bool WindowCore::pass_load(const Insn& insn, Addr address) {
   if (issue >= state_.fills_until && issue < state_.window.run_end() &&
       state_.ports.l1d.hit(line_of(address), false)) {
     const std::uint64_t complete = issue + state_.l1_latency;
-    if (const std::uint64_t at = commit_of(complete); at > last_commit_ + 1)
-      state_.stalls.charge(CyclePart::l1, std::min<std::uint64_t>(at - last_commit_ - 1, state_.l1_latency));
+    if (const std::uint64_t at = commits_.of(complete); at > commits_.last() + 1)
+      state_.stalls.charge(CyclePart::l1, std::min<std::uint64_t>(at - commits_.last() - 1, state_.l1_latency));
     pass(insn, complete);
-    load_commits_[loads_retired_++ & load_mask_] = last_commit_;
-    ++loads_;
+    commits_.add_load();
+    commits_.commit_load();
     ++parts_.counters.loads;
     return true;
   }
@@ -294,7 +285,7 @@ bool WindowCore::pass_load(const Insn& insn, Addr address) {
 
 bool WindowCore::pass_store(const Insn& insn, Addr address, std::uint64_t value) {
   if (!stores_.empty()) return false;
-  const std::uint64_t issue = issue_now(insn), at = commit_of(issue + 1);
+  const std::uint64_t issue = issue_now(insn), at = commits_.of(issue + 1);
   if (at < state_.window.run_end() && state_.ports.l1d.hit(line_of(address), true)) {
     pass(insn, issue + 1);
     raw_store(state_.ports.memory, address, insn.bytes, value);
@@ -371,13 +362,13 @@ void WindowCore::finish_alone(WindowEntry& e, const IssueSlot& slot) {
   if (e.is_store()) {  // to two lines
     const Addr end = e.address + e.insn.bytes;
     const std::uint64_t done =
-        store_end(line_of(end - 1), store_end(line_of(e.address), std::max(slot.done, last_commit_)));
+        store_end(line_of(end - 1), store_end(line_of(e.address), std::max(slot.done, commits_.last())));
     stores_.add_written({e.address, end, slot.done, done}, cycle_);
     last_store_end_ = std::max(last_store_end_, done);
   }
   settle(e, buffer_.tail() - 1, slot.done);
   retire();
-  go_to(std::max(cycle_ + 1, last_commit_));
+  go_to(std::max(cycle_ + 1, commits_.last()));
 }
 
 void WindowCore::finish_jump(const WindowEntry& e) {
@@ -444,15 +435,15 @@ void WindowCore::retire() {
   if (buffer_.is_empty() || !buffer_.front().is_done()) return;
   while (!buffer_.is_empty() && buffer_.front().is_done()) {
     WindowEntry& e = buffer_.front();
-    const std::uint64_t at = commit_of(e.complete);
-    if (at > last_commit_ + 1) state_.stalls.charge(e.parts, at - last_commit_ - 1);
+    const std::uint64_t at = commits_.of(e.complete);
+    if (at > commits_.last() + 1) state_.stalls.charge(e.parts, at - commits_.last() - 1);
     commit(buffer_.head(), at, e.dispatched);
     if (state_.ports.instructions != nullptr) observe(e);
     const std::uint64_t position = buffer_.head();
     buffer_.retire();
     switch (e.insn.cls) {
       case isa::InsnClass::load:
-        load_commits_[loads_retired_++ & load_mask_] = at;
+        commits_.commit_load();
         ++parts_.counters.loads;
         break;
       case isa::InsnClass::store:

@@ -29,6 +29,7 @@
 #include "chip/core/core_model.hpp"
 #include "chip/core/latencies.hpp"
 #include "chip/core/pipeline_parts.hpp"
+#include "chip/core/window/commit_times.hpp"
 #include "chip/core/window/issue_ports.hpp"
 #include "chip/core/window/reorder_buffer.hpp"
 #include "chip/core/window/store_queue.hpp"
@@ -137,16 +138,8 @@ class WindowCore final : public CoreModel {
   /// Goes through the entries that wait for unknown times: one of these has become known.
   void resolve();
   void retire();
-  /// When an instruction that is complete then commits, if it is the next one.
-  std::uint64_t commit_of(std::uint64_t complete) const {
-    const std::uint64_t at = std::max(complete, last_commit_);
-    return at == last_commit_ && commits_in_cycle_ == width_ ? at + 1 : at;
-  }
   void commit(std::uint64_t position, std::uint64_t at, std::uint64_t dispatched) {
-    if (at != last_commit_) commits_in_cycle_ = 0;
-    last_commit_ = at;
-    ++commits_in_cycle_;
-    commits_[position & commit_mask_] = at;
+    commits_.commit(position, at);
     stats_.entry(at - dispatched);
     ++parts_.counters.instructions;
   }
@@ -183,7 +176,7 @@ class WindowCore final : public CoreModel {
   MemoryPort& port_;
   AccessBuffers& buffers_;
   const Latencies& latency_;
-  const std::uint32_t width_, rob_, mispredict_, load_entries_, store_entries_;
+  const std::uint32_t width_, mispredict_, store_entries_;
   const std::uint64_t frequency_mhz_;
 
   std::uint64_t now_ = 0;    // the clock, or the cycle of the action at hand
@@ -207,13 +200,7 @@ class WindowCore final : public CoreModel {
   std::priority_queue<Action> actions_;
   std::uint64_t stamp_ = 0;
 
-  // Commit times of the last instructions and loads, in rings of powers of two: by position, and by number of
-  // the load.
-  std::vector<std::uint64_t> commits_, load_commits_;
-  std::uint64_t commit_mask_, load_mask_;
-  std::uint64_t loads_ = 0, loads_retired_ = 0;
-  std::uint64_t last_commit_ = 0;
-  std::uint32_t commits_in_cycle_ = 0;
+  CommitTimes commits_;
   WordCounts waiting_loads_;  // not done
 
   StoreQueue stores_;
