@@ -76,7 +76,7 @@ void add_core(std::vector<Key>& k) {
 #define NAME(name) #name,
   k.push_back(choice("core.model", MEMBER(core.model), {RUBATO_CORE_MODELS(NAME)},
                      "Core model: single-issue, in-order, scoreboarded with stall on use; or with a reorder "
-                     "buffer, several instructions a cycle, for programs of threads.",
+                     "buffer and several instructions a cycle.",
                      kTable));
 #undef NAME
   k.push_back(number("core.width", MEMBER(core.width), "instructions", 1, 16,

@@ -57,8 +57,10 @@ void Core::wake(Cycle at) {
   if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_)
     wakeup_.schedule(at);
   // Once, however many accesses it waits with: each that stays blocked waits for a wake-up of its own again.
-  if (pipeline_.deferrals().is_blocked() && !std::exchange(will_retry_, true))
+  if (!will_retry_ && model_->is_blocked()) {
+    will_retry_ = true;
     timeline_.schedule(at, this, kRetryDeferred);
+  }
 }
 
 void Core::account(CycleClass c, Cycle until) { account_.charge(c, until, pipeline_.stalls()); }
@@ -220,6 +222,7 @@ bool Core::abort_task(Cycle at) {
   at = later(at, reached());
   account_until(at);
   capsule_.end(at);
+  model_->cancel(at);
   pipeline_.stop_task();
   stalled_ = blocked_ = awaits_deferred_ = false;
   task_.attempt = nullptr;
@@ -244,6 +247,7 @@ bool Core::is_exception(Cycle now) {
   account_until(at);
   if (!host_.tasks().exception(id_, at)) return false;
   if (activity_ == Activity::task) {
+    model_->cancel(at);
     task_.attempt = nullptr;
     leave_task(at);
   }

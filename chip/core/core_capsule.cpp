@@ -102,6 +102,7 @@ void Core::doom(Cycle at) {
   at = later(at, reached());
   account_until(at);
   capsule_.doom(at);
+  model_->cancel(at);
   pipeline_.doom();
   stalled_ = blocked_ = promotes_ = false;
   task_.attempt = nullptr;

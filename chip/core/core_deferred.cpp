@@ -17,7 +17,9 @@ void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
   if (kind == kRetryDeferred) will_retry_ = false;
   const bool goes_on = kind == kPerform ? model_->perform(line, now) : model_->perform_blocked(now);
   if (pipeline_.deferrals().take_fault()) return on_deferral_fault(now);
-  if (goes_on && activity_ == Activity::thread) {
+  const bool runs =
+      activity_ == Activity::thread || activity_ == Activity::task || activity_ == Activity::doomed;
+  if (goes_on && runs && !stalled_ && !blocked_) {
     wakeup_.cancel();
     return wakeup_.handle(now, [this](Cycle at) { go_on(at); });
   }

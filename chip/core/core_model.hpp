@@ -39,11 +39,18 @@ class CoreModel {
   enum class Leaving : std::uint8_t { now, awaits, drains };
   virtual Leaving begin_leaving() = 0;
 
+  /// The running task is aborted at `at`: nothing that it began happens any longer. A doomed run goes on at
+  /// the first instruction that has not been committed. May be called from within a call of this model, by an
+  /// access that aborts its own task: a run then stops with `blocked`.
+  virtual void cancel(Cycle at) = 0;
+
   /// Messages have brought `line`, or the right to it. False: nothing waits for it.
   virtual bool note_ready(LineAddr line) = 0;
   /// Accesses that wait for the line perform. True: the core is to go on at once, for more can be done now.
   virtual bool perform(LineAddr line, Cycle now) = 0;
-  /// The same for accesses that a conflict blocks.
+  /// Accesses that are under way wait for the decision on a conflict: perform_blocked() when it may have
+  /// come.
+  virtual bool is_blocked() const = 0;
   virtual bool perform_blocked(Cycle now) = 0;
   /// Pages of [begin, end) are about to change: earlier accesses to them perform now, or are done again after
   /// the change. True: run() is to follow.

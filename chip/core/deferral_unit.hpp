@@ -24,6 +24,8 @@ class DeferralUnit {
       : state_(state), port_(port), buffers_(buffers), log_(log), defers_(defers) {}
 
   bool any() const { return accesses_.any(); }
+  /// From now on each access waits for its line: the core model overlaps misses itself.
+  void never_defer() { defers_ = false; }
 
   // ---- The instruction that is executed ----
 

@@ -46,6 +46,8 @@ PipelineStop InOrderCore::run_at_stop(Cycle now, Cycle next_other, Cycle pause_a
 
 CoreModel::Leaving InOrderCore::begin_leaving() { return deferrals().any() ? Leaving::awaits : Leaving::now; }
 
+void InOrderCore::cancel(Cycle) { deferrals().cancel(); }
+
 bool InOrderCore::perform(LineAddr line, Cycle now) {
   deferrals().perform(line, now);
   return false;

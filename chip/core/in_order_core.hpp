@@ -26,6 +26,8 @@ class InOrderCore final : public CoreModel {
 
   PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at) override;
   Leaving begin_leaving() override;
+  void cancel(Cycle at) override;
+  bool is_blocked() const override { return parts_.lsu.deferrals().is_blocked(); }
   bool note_ready(LineAddr line) override { return deferrals().note_ready(line); }
   bool perform(LineAddr line, Cycle now) override;
   bool perform_blocked(Cycle now) override;

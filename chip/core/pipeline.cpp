@@ -28,7 +28,6 @@ void Pipeline::end_speculation() {
 }
 
 void Pipeline::stop_task() {
-  deferrals().cancel();
   end_speculation();
   parts_.lsu.port().stop_task();
 }

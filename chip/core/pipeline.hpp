@@ -63,8 +63,8 @@ class Pipeline final {
   /// The speculative task ended, or goes on as a non-speculative one: nothing is recorded or logged any
   /// longer.
   void end_speculation();
-  /// The speculative task is aborted. May be called from within run(), by an access that aborts its own task:
-  /// run() then returns `blocked`.
+  /// The speculative task is aborted, and the model has cancelled what it began. May be called from within a
+  /// run, by an access that aborts its own task.
   void stop_task();
   /// The speculative task is aborted inside a capsule: its effects from now on are void, until it leaves the
   /// capsule (P37). May be called as stop_task() may.

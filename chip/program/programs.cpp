@@ -27,10 +27,6 @@ Programs::Programs(std::vector<ProgramPlace> places, const Config& config, const
     if (is_shared_ && program.has_tasks)
       throw UsageError("{} has tasks, which run only where one program has the whole chip: start it alone",
                        program.title());
-    if (program.has_tasks && config.core.model == "window")
-      throw UsageError(
-          "core.model=window runs programs of threads, and this one has tasks: run it with "
-          "core.model=inorder");
   }
   check(config, hierarchy);
   by_core_.assign(config.chip.cores, list_.front().get());
@@ -52,11 +48,12 @@ bool Programs::watches_contention(const Config& config) const {
 }
 
 void Programs::check(const Config& config, const MemoryHierarchy& hierarchy) const {
-  if (config.run.contention == "true" &&
-      (is_shared_ || config.run.check_replay || config.core.model == "window"))
+  const bool is_in_order = config.core.model == "inorder";
+  if (config.run.contention == "true" && (is_shared_ || config.run.check_replay || !is_in_order))
     throw UsageError(
-        "run.contention watches one program on cores in order: not programs side by side (--programs), not "
-        "core.model=window, and not together with run.check_replay (--check-replay)");
+        "run.contention watches one program on cores in order (core.model=inorder): not programs side by "
+        "side "
+        "(--programs), and not together with run.check_replay (--check-replay)");
   if (is_shared_ && config.run.check_replay)
     throw UsageError(
         "run.check_replay (--check-replay) replays tasks, which programs side by side (--programs) do not "

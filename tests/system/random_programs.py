@@ -3,7 +3,8 @@
     python tests/system/random_programs.py FIRST LAST [KIND]   soak: run these seeds, print what fails
     python tests/system/random_programs.py SEED SEED [KIND]    one seed, with the command that repeats it
 
-KIND is `any`; `messages`, all of whose chips have a coherence protocol by messages; or one of those that all call
+KIND is `any`; `messages`, all of whose chips have a coherence protocol by messages; `window`, all of whose chips have
+window cores; or one of those that all call
 capsules: `capsules`, half of which allocate in tasks, by capalloc; `pauses`, whose capsules wait in system calls; or
 `wild`, whose speculative tasks go wrong, and call them with anything.
 
@@ -131,13 +132,28 @@ def draw_protocol(rng: random.Random, chip: dict[str, object], kind: str) -> dic
     return drawn
 
 
+def draw_model(rng: random.Random, kind: str) -> dict[str, object]:
+    """For the kind `window`: window cores, some of them as narrow as can be."""
+    if kind != "window":
+        return {}
+    return {
+        "core.model": "window",
+        "core.width": rng.choice([1, 2, 4, 6]),
+        "core.rob": rng.choice([1, 2, 7, 32, 196]),
+        "core.int_ports": rng.choice([1, 4]),
+        "core.mem_ports": rng.choice([1, 2, 4]),
+        "core.load_buffer": rng.choice([1, 2, 16, 72]),
+        "core.store_buffer": rng.choice([1, 2, 16, 42]),
+    }
+
+
 def draw_capsules(rng: random.Random, kind: str) -> tuple[str, dict[str, object]]:
     """Whether tasks call capsules, and what those find on the chip. With task.capsules=false the ledger would be
     tracked memory that non-speculative tasks share, which has no serial order."""
-    if rng.random() < 0.5 and kind in ("any", "messages"):
+    if rng.random() < 0.5 and kind in ("any", "messages", "window"):
         return "", {}
     with_heap = rng.choice(["c", "ch"])
-    letters = {"any": "c", "messages": "c", "capsules": with_heap, "pauses": with_heap + "p", "wild": "cd"}[kind]
+    letters = {"any": "c", "messages": "c", "capsules": with_heap, "wild": "cd"}.get(kind, with_heap + "p")
     return letters, {
         "task.capsule_handlers": rng.choice([8, 64]),
         "task.handler_records": rng.choice([64, 4096]),
@@ -193,6 +209,7 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
     chip |= keys
     chip |= draw_throttle(random.Random(f"throttle of {seed}"))  # apart: seeds keep the programs and chips they had
     chip |= draw_protocol(random.Random(f"protocol of {seed}"), chip, programs.kind)
+    chip |= draw_model(random.Random(f"model of {seed}"), programs.kind)
     settings = [f"{key}={value}" for key, value in chip.items()]
     return command_with(settings, arguments, programs, "--max-cycles", str(max_cycles), *more)
 

@@ -41,8 +41,9 @@ struct WindowEntry {
   AccessParts parts;                       ///< where a wait for it goes
   BranchPredictor::Path path;              ///< of the predictor, before it
   State state;
-  bool is_listed;  ///< among those that were not done when they were dispatched
-  bool is_alone;   ///< went alone: an access of its has been made
+  bool is_listed;        ///< among those that were not done when they were dispatched
+  bool awaits_decision;  ///< waiting: for the decision on a conflict
+  bool is_alone;         ///< went alone: an access of its has been made
   bool is_mispredicted;
   bool has_flags;            ///< computes in floating point
   std::uint8_t float_flags;  ///< of fcsr, before it

@@ -24,6 +24,7 @@ struct QueuedStore {
   std::uint8_t bytes;
   bool is_committed = false;
   bool awaits_line = false;                    ///< that messages bring
+  bool awaits_decision = false;                ///< awaits_line, but on a conflict
   std::uint64_t from = 0;                      ///< committed: the cycle from which on it may be performed
   std::uint64_t complete = ~std::uint64_t{0};  ///< committed: when its value was there
   AccessParts waited{};                        ///< for its line
@@ -103,6 +104,10 @@ class StoreQueue {
   /// Removes the stores of instructions at `position` or behind.
   void remove_from(std::uint64_t position) {
     while (!stores_.empty() && stores_.back().position >= position) remove(stores_.size() - 1);
+  }
+
+  void clear() {
+    while (!stores_.empty()) remove(stores_.size() - 1);
   }
 
   /// By its stamp, or size() if it is gone.

@@ -27,6 +27,7 @@ const WindowEntry* WindowCore::older_load_of(const WindowEntry& e, std::uint64_t
 // Loads of the same bytes perform in the order of the program. A byte is that of the youngest older store in
 // the queue, else that in memory: with all of them from the queue the line is not needed.
 void WindowCore::try_load(std::uint64_t position, std::uint64_t at, bool is_due) {
+  if (is_cancelled_) return;
   WindowEntry& e = buffer_[position];
   if (older_load_of(e, position, e.blocker) != nullptr) {
     e.state = State::behind;
@@ -46,10 +47,16 @@ void WindowCore::try_load(std::uint64_t position, std::uint64_t at, bool is_due)
     return;
   }
   if (!is_due || !state_.window.is_strict(at)) return push({at, e.stamp, position});
-  const AccessResult result = port_.access(line, AccessKind::load, at);
+  if (port_.hits(line, false, true)) {
+    e.parts.l1 += state_.l1_latency;
+    return end_load(position, after_fill(e, line, at));
+  }
+  const AccessResult result = access(line, AccessKind::load, at);
   if (!result.done) {
     state_.departure.stop = PipelineStop::resume;
     e.state = State::waiting;
+    e.awaits_decision = result.blocked == BlockReason::conflict_pending;
+    is_blocked_ |= e.awaits_decision;
     stats_.begin_miss(at);
     e.asked = at;
     return narrow();
@@ -77,30 +84,51 @@ std::uint64_t WindowCore::after_fill(WindowEntry& e, LineAddr line, std::uint64_
 void WindowCore::end_load(std::uint64_t position, std::uint64_t complete) {
   WindowEntry& e = buffer_[position];
   settle(e, position, complete);
-  if (!e.is_listed) return;
+  if (!e.is_listed) {
+    // The load performs while it is dispatched, and was read before its access. By the access an attempt may
+    // have been aborted whose store the load has read.
+    if (state_.ports.l1d.has_marks())
+      set_value(e, loaded(e.insn.op, seen(e.address, e.insn.bytes, position)));
+    return;
+  }
   waiting_loads_.remove(e.address, e.insn.bytes);
   const std::uint64_t value = loaded(e.insn.op, seen(e.address, e.insn.bytes, position));
   if (value == e.value) return;
   ++stats_.squashes;
   squash_from(position + 1, e.pc + e.insn.length, complete - 1 + mispredict_);
-  e.value = value;
-  state_.hart.registers()[e.insn.rd] = value;
+  set_value(e, value);
 }
 
 void WindowCore::try_store(std::size_t index, std::uint64_t at, bool is_due) {
+  if (is_cancelled_) return;
   QueuedStore& s = stores_[index];
   if (stores_.has_older_of_line(index)) return;  // goes when that has gone
+  if (tasks_.has_lost_page(s)) {
+    has_fault_ = true;
+    limit_ = 0;
+    return;
+  }
   if (at < state_.window.run_end() && state_.ports.l1d.hit(s.line(), true))
     return end_store(index, at, store_end(s.line(), at));
   if (!is_due || !state_.window.is_strict(at)) return push({at, s.stamp, 0});
-  const AccessResult result = port_.access(s.line(), AccessKind::store, at);
+  if (port_.hits(s.line(), true, true)) return end_store(index, at, store_end(s.line(), at));
+  const AccessResult result = access(s.line(), AccessKind::store, at);
   if (!result.done) {
     state_.departure.stop = PipelineStop::resume;
     s.awaits_line = true;
+    s.awaits_decision = result.blocked == BlockReason::conflict_pending;
+    is_blocked_ |= s.awaits_decision;
     return narrow();
   }
   buffers_.add(buffers_.stores(), at, {s.line(), s.address >> 3, result.cycle, result.parts});
   end_store(index, at, result.cycle.value);
+}
+
+AccessResult WindowCore::access(LineAddr line, AccessKind kind, std::uint64_t at) {
+  const AccessResult result = port_.access(line, port_.unchecked(line, kind), at);
+  // Other tasks were aborted: nothing strict passes the next events of their cores.
+  if (result.disturbed) limit_ = std::min(limit_, dispatch_end());
+  return result;
 }
 
 void WindowCore::end_store(std::size_t index, std::uint64_t at, std::uint64_t done) {
@@ -115,7 +143,7 @@ void WindowCore::end_store(std::size_t index, std::uint64_t at, std::uint64_t do
 
 void WindowCore::write_out(std::size_t index, std::uint64_t done) {
   const QueuedStore s = stores_[index];
-  raw_store(state_.ports.memory, s.address, s.bytes, s.value);
+  tasks_.write(s.address, s.bytes, s.value);
   stores_.remove(index);
   stores_.add_written({s.address, s.address + s.bytes, s.complete, done}, cycle_);
   last_store_end_ = std::max(last_store_end_, done);
@@ -204,12 +232,70 @@ bool WindowCore::note_ready(LineAddr line) {
 }
 
 bool WindowCore::perform(LineAddr line, Cycle now) {
+  is_called_ = true;
+  perform_line(line, now);
+  end_call();
+  return true;
+}
+
+bool WindowCore::perform_blocked(Cycle now) {
+  std::vector<LineAddr> lines;
+  for (std::size_t i = 0; i < stores_.size(); ++i)
+    if (stores_[i].awaits_decision) lines.push_back(stores_[i].line());
+  for (const std::uint64_t position : unresolved_)
+    if (const WindowEntry& e = buffer_[position]; e.state == State::waiting && e.awaits_decision)
+      lines.push_back(line_of(e.address));
+  is_blocked_ = false;
+  is_called_ = true;
+  for (const LineAddr line : lines)
+    if (!is_cancelled_) perform_line(line, now);
+  end_call();
+  return !lines.empty();
+}
+
+void WindowCore::cancel(Cycle at) {
+  cancelled_at_ = at;
+  if (!is_called_) return discard();
+  is_cancelled_ = true;
+  limit_ = 0;
+}
+
+void WindowCore::discard() {
+  is_cancelled_ = false;
+  now_ = std::max(now_, cancelled_at_.value);
+  if (!buffer_.is_empty()) squash_from(buffer_.head(), buffer_.front().pc, now_);
+  stores_.clear();
+  while (!actions_.empty()) actions_.pop();
+  stall_ = Stall::none;
+  is_stopping_ = needs_strict_ = is_blocked_ = has_fault_ = has_fetch_parts_ = false;
+  fetch_parts_ = {};
+  state_.cycle = later(state_.cycle, cancelled_at_);
+  syncs_ = true;
+}
+
+PipelineStop WindowCore::raise_fault() {
+  has_fault_ = false;
+  if (!buffer_.is_empty()) squash_from(buffer_.head(), buffer_.front().pc, now_);
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    if (!tasks_.has_lost_page(stores_[i])) continue;
+    state_.departure.leave_with_fault(FaultKind::store_access, stores_[i].address);
+    state_.departure.fault.pc = state_.hart.pc;
+    stores_.remove(i);
+    return PipelineStop::fault;
+  }
+  // The page has come back.
+  for (std::size_t i = 0; i < stores_.size(); ++i)
+    if (stores_[i].is_committed && !stores_[i].awaits_line) push({now_, stores_[i].stamp, 0});
+  return PipelineStop::resume;
+}
+
+void WindowCore::perform_line(LineAddr line, Cycle now) {
   // Nothing of others happens in this cycle before this is done.
   state_.window.begin(now, now, kNever);
   now_ = std::max(now_, now.value);
   for (std::size_t i = 0; i < stores_.size(); ++i) {
     if (!stores_[i].awaits_line || stores_[i].line() != line) continue;
-    stores_[i].awaits_line = false;
+    stores_[i].awaits_line = stores_[i].awaits_decision = false;
     try_store(i, now.value, true);
     break;
   }
@@ -228,7 +314,6 @@ bool WindowCore::perform(LineAddr line, Cycle now) {
     stall_ = Stall::none;
     go_to(now.value);
   }
-  return true;
 }
 
 bool WindowCore::perform_at_once(Addr begin, Addr end, Cycle now) {
@@ -240,7 +325,8 @@ bool WindowCore::perform_at_once(Addr begin, Addr end, Cycle now) {
         (e.is_load() ? !e.is_done() : e.is_store()) && e.address < end && begin < e.address + e.insn.bytes;
   }
   if (has_any) squash_from(buffer_.head(), buffer_.front().pc, std::max(commits_.last(), now_) + mispredict_);
-  return perform_stores(begin, end) || has_any;
+  // A speculative task's stores are not checked yet: they wait for their lines, and find the pages of then.
+  return (state_.task.attempt == nullptr && perform_stores(begin, end)) || has_any;
 }
 
 void WindowCore::flush(Cycle now) {

@@ -36,13 +36,26 @@ WindowCore::WindowCore(const Config& config, PipelineParts& parts)
       buffer_(config.core.rob),
       ports_(config.core),
       commits_(config.core),
-      stores_(config.core.store_buffer) {
+      stores_(config.core.store_buffer),
+      tasks_(state_, lsu_.log()) {
   unresolved_.reserve(config.core.rob);
+  lsu_.deferrals().never_defer();
 }
 
 // ---- Running ----
 
 PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
+  is_called_ = true;
+  const PipelineStop stop = run_on(now, next_other, pause_at);
+  if (!is_cancelled_) {
+    is_called_ = false;
+    return stop;
+  }
+  end_call();
+  return state_.departure.stop = PipelineStop::blocked;
+}
+
+PipelineStop WindowCore::run_on(Cycle now, Cycle next_other, Cycle pause_at) {
   state_.window.begin(now, next_other, pause_at);
   state_.departure.stop = PipelineStop::resume;
   state_.ports.blocks.synchronize();
@@ -62,7 +75,10 @@ PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
     syncs_ = true;
     return state_.departure.stop = stop;
   };
-  while (true) {
+  while (!is_cancelled_) {
+    if (has_fault_) {
+      if (const PipelineStop stop = raise_fault(); stop != PipelineStop::resume) return leave(stop);
+    }
     const std::uint64_t next = actions_.empty() ? kUnknown : actions_.top().at;
     const bool is_due = next != kUnknown && state_.window.is_strict(next);
     if (is_due && (next <= cycle_ || !can_dispatch())) {
@@ -89,6 +105,7 @@ PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
     state_.cycle = Cycle{then};
     return state_.departure.stop = PipelineStop::resume;
   }
+  return PipelineStop::blocked;
 }
 
 CoreModel::Leaving WindowCore::begin_leaving() {
@@ -187,6 +204,9 @@ bool WindowCore::fetch(LineAddr line) {
 
 PipelineStop WindowCore::left() {
   const PipelineStop why = std::exchange(state_.departure.stop, PipelineStop::resume);
+  // On a conflict only an access that goes alone is blocked here, or one that has aborted its own task.
+  if (why == PipelineStop::blocked && state_.departure.blocked_by == BlockReason::conflict_pending)
+    return why;
   if (why == PipelineStop::blocked) {
     stall_ = Stall::line;
     awaited_line_ = state_.departure.blocked_line;
@@ -213,7 +233,7 @@ WindowEntry& WindowCore::add(const Insn& insn, Addr pc, std::uint64_t old_value)
   has_fetch_parts_ = false;
   e.path = parts_.predictor.path();
   e.state = State::hangs;
-  e.is_listed = e.is_alone = e.is_mispredicted = e.has_flags = false;
+  e.awaits_decision = e.is_listed = e.is_alone = e.is_mispredicted = e.has_flags = false;
   e.floor = cycle_ + 1;
   e.awaited_store = 0;
   unsigned n = 0;
@@ -272,7 +292,8 @@ bool WindowCore::pass_load(const Insn& insn, Addr address) {
       state_.ports.l1d.hit(line_of(address), false)) {
     const std::uint64_t complete = issue + state_.l1_latency;
     if (const std::uint64_t at = commits_.of(complete); at > commits_.last() + 1)
-      state_.stalls.charge(CyclePart::l1, std::min<std::uint64_t>(at - commits_.last() - 1, state_.l1_latency));
+      state_.stalls.charge(CyclePart::l1,
+                           std::min<std::uint64_t>(at - commits_.last() - 1, state_.l1_latency));
     pass(insn, complete);
     commits_.add_load();
     commits_.commit_load();
@@ -288,7 +309,7 @@ bool WindowCore::pass_store(const Insn& insn, Addr address, std::uint64_t value)
   const std::uint64_t issue = issue_now(insn), at = commits_.of(issue + 1);
   if (at < state_.window.run_end() && state_.ports.l1d.hit(line_of(address), true)) {
     pass(insn, issue + 1);
-    raw_store(state_.ports.memory, address, insn.bytes, value);
+    tasks_.write(address, insn.bytes, value);
     const std::uint64_t done = store_end(line_of(address), at);
     stores_.add_written({address, address + insn.bytes, issue + 1, done}, cycle_);
     last_store_end_ = std::max(last_store_end_, done);
@@ -433,12 +454,14 @@ void WindowCore::resolve() {
 
 void WindowCore::retire() {
   if (buffer_.is_empty() || !buffer_.front().is_done()) return;
-  while (!buffer_.is_empty() && buffer_.front().is_done()) {
+  while (!buffer_.is_empty() && buffer_.front().is_done() && !is_cancelled_) {
     WindowEntry& e = buffer_.front();
     const std::uint64_t at = commits_.of(e.complete);
     if (at > commits_.last() + 1) state_.stalls.charge(e.parts, at - commits_.last() - 1);
     commit(buffer_.head(), at, e.dispatched);
     if (state_.ports.instructions != nullptr) observe(e);
+    if (state_.ports.observer != nullptr && !e.is_alone) [[unlikely]]
+      report_access(e);
     const std::uint64_t position = buffer_.head();
     buffer_.retire();
     switch (e.insn.cls) {
@@ -466,6 +489,14 @@ void WindowCore::retire() {
     }
   }
   if (stall_ == Stall::room || stall_ == Stall::older) stall_ = Stall::none;
+}
+
+void WindowCore::report_access(const WindowEntry& e) const {
+  const unsigned bytes = e.insn.bytes;
+  if (e.is_store()) report(&ExecutionObserver::on_store, e.address, bytes);
+  if (!e.is_load()) return;
+  const std::uint64_t raw = bytes < 8 ? e.value & ((std::uint64_t{1} << bytes * 8) - 1) : e.value;
+  report(&ExecutionObserver::on_load, e.address, bytes, raw);
 }
 
 void WindowCore::observe(const WindowEntry& e) {

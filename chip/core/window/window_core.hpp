@@ -14,7 +14,8 @@
 //
 // Invariants: instructions before the head have performed, and are final. An entry leaves at the head as soon
 // as its completion time is known. Therefore all instructions that may be squashed are behind a load that has
-// not performed. Tasks are not run on it (K19). docs/window-core.md.
+// not performed. A speculative task's access is checked and recorded when it performs (C15), and its store is
+// logged when it is written (C14). docs/window-core.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,6 +34,7 @@
 #include "chip/core/window/issue_ports.hpp"
 #include "chip/core/window/reorder_buffer.hpp"
 #include "chip/core/window/store_queue.hpp"
+#include "chip/core/window/task_accesses.hpp"
 #include "chip/core/window/window_fault.hpp"
 #include "chip/core/window/window_stats.hpp"
 #include "chip/isa/block_cache.hpp"
@@ -49,7 +51,9 @@ class WindowCore final : public CoreModel {
   Leaving begin_leaving() override;
   bool note_ready(LineAddr line) override;
   bool perform(LineAddr line, Cycle now) override;
-  bool perform_blocked(Cycle) override { return false; }
+  bool perform_blocked(Cycle now) override;
+  void cancel(Cycle at) override;
+  bool is_blocked() const override { return is_blocked_; }
   bool perform_at_once(Addr begin, Addr end, Cycle now) override;
   void flush(Cycle now) override;
   void register_stats(StatRegistry& registry, const std::string& prefix) const override {
@@ -79,6 +83,17 @@ class WindowCore final : public CoreModel {
 
   /// Instructions or stores are under way.
   bool is_busy() const { return !buffer_.is_empty() || !stores_.empty(); }
+
+  /// The body of run(), until its task is aborted by an access of its own.
+  PipelineStop run_on(Cycle now, Cycle next_other, Cycle pause_at);
+  void perform_line(LineAddr line, Cycle now);
+  /// Nothing is under way any longer.
+  void discard();
+  /// discard() is due: the task was aborted within this call.
+  void end_call() {
+    is_called_ = false;
+    if (is_cancelled_) discard();
+  }
 
   // ---- window_dispatch.cpp ----
   /// Dispatches until `limit_`, or until it stalls or stops. @returns `resume` in the former cases.
@@ -115,7 +130,9 @@ class WindowCore final : public CoreModel {
     return std::max({cycle_ + 1, ready_[insn.rs1], ready_[insn.rs2], ready_[insn.rs3]});
   }
   void pass(const isa::Insn& insn, std::uint64_t complete);
-  bool passes() const { return buffer_.is_empty() && state_.ports.instructions == nullptr; }
+  bool passes() const {
+    return buffer_.is_empty() && state_.ports.instructions == nullptr && state_.ports.observer == nullptr;
+  }
   /// A load that hits now. False: it needs an entry.
   bool pass_load(const isa::Insn& insn, Addr address);
   bool pass_store(const isa::Insn& insn, Addr address, std::uint64_t value);
@@ -144,6 +161,13 @@ class WindowCore final : public CoreModel {
     ++parts_.counters.instructions;
   }
   void observe(const WindowEntry& e);
+  /// To the observer of execution, if there is one: an instruction that goes alone, or commits.
+  template <class... What>
+  void report(void (ExecutionObserver::*event)(CoreId, What...), What... what) const {
+    if (state_.ports.observer != nullptr && !state_.task.is_doomed) [[unlikely]]
+      (state_.ports.observer->*event)(state_.core, what...);
+  }
+  void report_access(const WindowEntry& e) const;
   void push(const Action& action);
   void act(const Action& action);
 
@@ -158,11 +182,19 @@ class WindowCore final : public CoreModel {
     return at < state_.fills_until ? buffers_.done_with(line, at) : at;
   }
   void end_load(std::uint64_t position, std::uint64_t complete);
+  void set_value(WindowEntry& e, std::uint64_t value) {
+    e.value = value;
+    state_.hart.registers()[e.insn.rd] = value;
+  }
   void try_store(std::size_t index, std::uint64_t at, bool is_due);
+  /// An access to the L1 or beyond, which refused it a moment ago as a hit.
+  AccessResult access(LineAddr line, AccessKind kind, std::uint64_t at);
   void end_store(std::size_t index, std::uint64_t at, std::uint64_t done);
   /// Memory has the store, and the L1 at `done`: it leaves the queue.
   void write_out(std::size_t index, std::uint64_t done);
   void release_loads_behind(const QueuedStore& store, std::uint64_t done);
+  /// A store that has lost its page leaves the queue as a fault. `resume`: there is none.
+  PipelineStop raise_fault();
   /// Committed stores to [begin, end) are done now. @returns whether there were any.
   bool perform_stores(Addr begin, Addr end);
   /// Messages have been sent.
@@ -188,6 +220,11 @@ class WindowCore final : public CoreModel {
   bool needs_strict_ = false;  // what is to be dispatched next
   bool syncs_ = true;          // cycle_ is the state's when execution goes on
   bool resolves_ = false;      // something has become known
+  bool is_called_ = false;     // within run() or perform()
+  bool is_cancelled_ = false;  // in this call, by an access of its own
+  bool is_blocked_ = false;    // an access waits for the decision on a conflict
+  bool has_fault_ = false;     // a committed store has lost its page
+  Cycle cancelled_at_{};
   LineAddr awaited_line_{};    // Stall::line
   std::uint64_t branch_ = 0;   // Stall::branch: its position
   AccessParts fetch_parts_{};  // for which the next instruction has waited
@@ -204,6 +241,7 @@ class WindowCore final : public CoreModel {
   WordCounts waiting_loads_;  // not done
 
   StoreQueue stores_;
+  TaskAccesses tasks_;
   std::uint64_t last_store_end_ = 0;
   std::uint64_t loads_behind_stores_ = 0;  // entries with an awaited_store
 

@@ -13,8 +13,11 @@ namespace rubato::chip {
 using namespace isa;  // semantics.inc speaks the ISA's names
 
 std::uint64_t WindowCore::read_counter(unsigned number) const {
-  if (number == csr::instret) return parts_.counters.instructions;
-  return number == csr::time ? parts_.time_origin + cycle_ * 1000 / frequency_mhz_ : cycle_;
+  const std::uint64_t value = number == csr::instret ? parts_.counters.instructions
+                              : number == csr::time  ? parts_.time_origin + cycle_ * 1000 / frequency_mhz_
+                                                     : cycle_;
+  report(&ExecutionObserver::on_counter, value);
+  return value;
 }
 
 namespace {
@@ -79,6 +82,12 @@ enter_block:
   insn = block->insns();
   if (stall_ != Stall::none || cycle_ >= limit_) goto out;
   if (const LineAddr line = line_of(block->pc); line != parts_.fetch_line && insn->op != Op::fetch_fault) {
+    if (state_.task.attempt != nullptr && state_.rights.lacks(block->pc, 1)) {
+      if (!is_alone(true)) goto out;
+      state_.departure.leave_with_fault(FaultKind::fetch_access, block->pc);
+      stop = PipelineStop::fault;
+      goto out;
+    }
     if (slots_ != 0) {  // one line of code a cycle
       go_to(cycle_ + 1);
       if (cycle_ >= limit_) goto out;
@@ -155,71 +164,99 @@ enter_block:
       break;                             \
   }                                      \
   retire()
-#define LOAD(T, name, address)                                                            \
-  accessed = (address);                                                                   \
-  const bool is_plain_##name = (accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && \
-                               (memory.attributes(accessed) & Page::kRead) != 0;          \
-  if (is_plain_##name) {                                                                  \
-    kind = Kind::load;                                                                    \
-  } else {                                                                                \
-    if (!is_alone(true)) goto out;                                                        \
-    GO_ALONE(0);                                                                          \
-    if (!lsu_.load(accessed, sizeof(T), slot, false)) goto left;                          \
-    go_to(slot.issue);                                                                    \
-  }                                                                                       \
-  const std::uint64_t raw_##name = seen(accessed, sizeof(T), buffer_.tail());             \
-  T name;                                                                                 \
+// An access goes alone through the load-store unit: `made` says whether it was made. A task's may have
+// aborted others: nothing strict passes the next events of their cores.
+#define ACCESS_ALONE(made)                                            \
+  if (!(made)) goto left;                                             \
+  if (state_.task.is_task) limit_ = std::min(limit_, dispatch_end()); \
+  go_to(slot.issue)
+// The load-store unit has dropped the access: it is a doomed run's, without the right to it.
+#define SKIP_ALONE slot = { slot.issue, slot.issue + 1, ResultSource::core, nullptr }
+#define REPORT(event, ...) report(&ExecutionObserver::event, __VA_ARGS__)
+#define LOAD(T, name, address)                                                                        \
+  accessed = (address);                                                                               \
+  const bool is_plain_##name = (accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&             \
+                               (memory.attributes(accessed) & Page::kRead) != 0 &&                    \
+                               !tasks_.is_guarded(accessed);                                          \
+  bool skips_##name = false;                                                                          \
+  if (is_plain_##name) {                                                                              \
+    kind = Kind::load;                                                                                \
+  } else {                                                                                            \
+    if (!is_alone(true)) goto out;                                                                    \
+    GO_ALONE(0);                                                                                      \
+    ACCESS_ALONE(lsu_.load(accessed, sizeof(T), slot, false));                                        \
+    skips_##name = lsu_.take_skip();                                                                  \
+    if (skips_##name) SKIP_ALONE;                                                                     \
+  }                                                                                                   \
+  const std::uint64_t raw_##name = skips_##name ? 0 : seen(accessed, sizeof(T), buffer_.tail());      \
+  if (kind == Kind::alone) REPORT(on_load, accessed, unsigned{sizeof(T)}, std::uint64_t{raw_##name}); \
+  T name;                                                                                             \
   std::memcpy(&name, &raw_##name, sizeof name)
-#define STORE(T, address, value)                                 \
-  accessed = (address);                                          \
-  const T store_value = (value);                                 \
-  if ((accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && \
-      (memory.attributes(accessed) & Page::kWrite) != 0) {       \
-    kind = Kind::store;                                          \
-    stored = stored_bits<T>(store_value);                        \
-  } else {                                                       \
-    if (!is_alone(true)) goto out;                               \
-    GO_ALONE(0);                                                 \
-    if (!lsu_.store(accessed, sizeof(T), slot)) goto left;       \
-    go_to(slot.issue);                                           \
-    memory.store<T>(accessed, store_value);                      \
+#define STORE(T, address, value)                                                           \
+  accessed = (address);                                                                    \
+  const T store_value = (value);                                                           \
+  if ((accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                           \
+      (memory.attributes(accessed) & Page::kWrite) != 0 && !tasks_.is_guarded(accessed)) { \
+    if (state_.task.attempt != nullptr) {                                                  \
+      slot = {cycle_, cycle_, ResultSource::core, nullptr};                                \
+      if (!tasks_.make_log_room(stores_, accessed, sizeof(T), slot)) goto unlogged;        \
+      go_to(slot.issue);                                                                   \
+    }                                                                                      \
+    kind = Kind::store;                                                                    \
+    stored = stored_bits<T>(store_value);                                                  \
+  } else {                                                                                 \
+    if (!is_alone(true)) goto out;                                                         \
+    GO_ALONE(0);                                                                           \
+    ACCESS_ALONE(lsu_.store(accessed, sizeof(T), slot));                                   \
+    if (lsu_.take_skip()) {                                                                \
+      SKIP_ALONE;                                                                          \
+    } else {                                                                               \
+      REPORT(on_store, accessed, unsigned{sizeof(T)});                                     \
+      memory.store<T>(accessed, store_value);                                              \
+    }                                                                                      \
   }
-// Atomics that order memory, and atomics to a line with queued stores, wait for the queue.
-#define ATOMIC_ACCESS(T, a, kind_)                                            \
-  accessed = (a);                                                             \
-  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);           \
-  if (!is_alone((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 ||     \
-                stores_.has_line(line_of(accessed))))                         \
-    goto out;                                                                 \
-  GO_ALONE(0);                                                                \
-  if (!lsu_.atomic(accessed, sizeof(T), insn->flags, kind_, slot)) goto left; \
-  go_to(slot.issue);                                                          \
+// Atomics that order memory, atomics to a line with queued stores, and those of tasks, wait for the queue.
+#define ATOMIC_ALONE                                                                             \
+  if (!is_alone((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 || state_.task.is_task || \
+                stores_.has_line(line_of(accessed))))                                            \
+  goto out
+#define ATOMIC_ACCESS(T, a, kind_)                                          \
+  accessed = (a);                                                           \
+  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);         \
+  ATOMIC_ALONE;                                                             \
+  GO_ALONE(0);                                                              \
+  ACCESS_ALONE(lsu_.atomic(accessed, sizeof(T), insn->flags, kind_, slot)); \
+  const bool skips = lsu_.take_skip();                                      \
+  if (skips) SKIP_ALONE;                                                    \
   ++parts_.counters.atomics
-#define AMO(T, name, address, new_value)         \
-  ATOMIC_ACCESS(T, address, AccessKind::atomic); \
-  const T name = memory.load<T>(accessed);       \
-  memory.store<T>(accessed, new_value);          \
-  if (state_.ports.lock_tickets != nullptr)      \
+#define READ_ATOMIC(T) \
+  skips && !memory.allows(accessed, sizeof(T), Page::kRead) ? T{} : memory.load<T>(accessed)
+#define AMO(T, name, address, new_value)                                  \
+  ATOMIC_ACCESS(T, address, AccessKind::atomic);                          \
+  const T name = READ_ATOMIC(T);                                          \
+  REPORT(on_atomic, accessed, unsigned{sizeof(T)}, stored_bits<T>(name)); \
+  if (!skips) memory.store<T>(accessed, new_value);                       \
+  if (state_.ports.lock_tickets != nullptr && !skips)                     \
   state_.ports.lock_tickets->on_atomic(state_.core, *insn, PC, accessed, stored_bits<T>(name), Cycle{cycle_})
-#define LR(T, name, address)                      \
-  ATOMIC_ACCESS(T, address, AccessKind::reserve); \
-  const T name = memory.load<T>(accessed);        \
+#define LR(T, name, address)                                            \
+  ATOMIC_ACCESS(T, address, AccessKind::reserve);                       \
+  const T name = READ_ATOMIC(T);                                        \
+  REPORT(on_load, accessed, unsigned{sizeof(T)}, stored_bits<T>(name)); \
   parts_.reservation.make(accessed)
-#define SC(T, name, address, value)                                                          \
-  accessed = (address);                                                                      \
-  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);                          \
-  if (!is_alone((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 ||                    \
-                stores_.has_line(line_of(accessed))))                                        \
-    goto out;                                                                                \
-  GO_ALONE(cycle_ + 1);                                                                      \
-  if (parts_.reservation.stands(accessed)) {                                                 \
-    if (!lsu_.atomic(accessed, sizeof(T), insn->flags, AccessKind::atomic, slot)) goto left; \
-    go_to(slot.issue);                                                                       \
-    ++parts_.counters.atomics;                                                               \
-  }                                                                                          \
-  const bool is_stored = parts_.reservation.stands(accessed);                                \
-  parts_.reservation.end();                                                                  \
-  if (is_stored) memory.store<T>(accessed, value);                                           \
+#define SC(T, name, address, value)                                                        \
+  accessed = (address);                                                                    \
+  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);                        \
+  ATOMIC_ALONE;                                                                            \
+  GO_ALONE(cycle_ + 1);                                                                    \
+  const bool drops = state_.rights.drops(accessed);                                        \
+  if (!drops && parts_.reservation.stands(accessed)) {                                     \
+    ACCESS_ALONE(lsu_.atomic(accessed, sizeof(T), insn->flags, AccessKind::atomic, slot)); \
+    ++parts_.counters.atomics;                                                             \
+  }                                                                                        \
+  const bool is_stored = drops || parts_.reservation.stands(accessed);                     \
+  parts_.reservation.end();                                                                \
+  if (is_stored && !drops) memory.store<T>(accessed, value);                               \
+  REPORT(on_store_conditional, accessed, unsigned{sizeof(T)}, bool{is_stored});            \
   const std::uint64_t name = is_stored ? 0 : 1
 #define FENCE()                  \
   if (!is_alone(true)) goto out; \
@@ -279,7 +316,27 @@ enter_block:
 #define EVENT_fence_i STOP_AT(fence_i)
 #define EVENT_stop goto out  // stop addresses are fast-forward's: cleared before detailed simulation
 #define EVENT_host_call STOP_AT(host_call)
-#define TASK(name) STOP_AT(task)
+#define TASK(name) TASK_##name
+#define TASK_create STOP_AT(task)
+#define TASK_finish STOP_AT(task)
+#define TASK_promote STOP_AT(task)
+#define TASK_region STOP_AT(task)
+#define TASK_capsule_call STOP_AT(task)
+#define TASK_capsule_vector STOP_AT(task)
+#define TASK_capsule_return STOP_AT(task)
+#define TASK_capsule_on_abort STOP_AT(task)
+// A task's timestamp never changes: reading it does not stop the core.
+#define TASK_read                                                                                \
+  do {                                                                                           \
+    if (!state_.task.is_task || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp) \
+      STOP_AT(task);                                                                             \
+    if (!is_alone(false)) goto out;                                                              \
+    GO_ALONE(cycle_ + 1);                                                                        \
+    WRITE_RD(state_.task.timestamp);                                                             \
+    REPORT(on_task_read, static_cast<unsigned>(ReadSelector::timestamp),                         \
+           std::uint64_t{state_.task.timestamp});                                                \
+    NEXT_BLOCK();                                                                                \
+  } while (false)
 #define READ_COUNTER(number) read_counter(static_cast<unsigned>(number))
 
 #define RUBATO_INSN(name, ...)                     \
@@ -292,6 +349,12 @@ enter_block:
   }
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
+
+unlogged:  // a fault goes alone
+  if (state_.departure.stop == PipelineStop::fault && !is_alone(true)) {
+    state_.departure.stop = PipelineStop::resume;
+    goto out;
+  }
 
 left:
   go_to(slot.issue);

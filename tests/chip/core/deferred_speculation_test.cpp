@@ -63,6 +63,7 @@ TEST_F(DeferredSpeculation, AnAbortTakesThemBack) {
   m.emit("ld", {.rd = 6, .rs1 = 11, .imm = 0});
   m.emit("ecall");
   EXPECT_EQ(run(), PipelineStop::ecall);
+  m.model->cancel(Cycle{0});
   m.pipeline->stop_task();
   EXPECT_FALSE(m.pipeline->deferrals().any());
   EXPECT_FALSE(m.pipeline->deferrals().note_ready(line_of(kData)));
@@ -85,7 +86,10 @@ TEST_F(DeferredSpeculation, AnAccessThatAbortsItsOwnTaskWhenItPerformsHasNoEffec
   m.emit("sd", {.rs1 = 10, .rs2 = 5, .imm = 8});
   m.emit("ecall");
   EXPECT_EQ(run(), PipelineStop::ecall);
-  m.system.hook = [this](LineAddr, AccessKind, Cycle, AccessResult&) { m.pipeline->stop_task(); };
+  m.system.hook = [this](LineAddr, AccessKind, Cycle, AccessResult&) {
+    m.model->cancel(Cycle{0});
+    m.pipeline->stop_task();
+  };
   m.pipeline->deferrals().perform(line_of(kData), Cycle{50});
   EXPECT_FALSE(m.pipeline->deferrals().any());
   EXPECT_EQ(value_at(kData), 40U);
