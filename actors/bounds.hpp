@@ -18,6 +18,9 @@ struct Bounded : Muting<Threads> {
 inline Bounded* bounded_of(Cell& cell) {
   return reinterpret_cast<Bounded*>(cell.synchronization.load(std::memory_order_acquire));
 }
+inline bool has_bound(const Cell& cell) {
+  return (cell.waiting.load(std::memory_order_relaxed) & Cell::kHasBound) != 0;
+}
 /// Sets the bound of a new actor.
 void set_bound(Cell& cell, const Bound& bound);
 

@@ -156,6 +156,11 @@ CellOptions cell_options(const Spawn& options) {
   if (options.core) {
     result.core = static_cast<std::uint16_t>(*options.core % core_limit());
   }
+  if (options.thread == ActorThread::own) {
+    if (options.core)
+      misuse("spawn() was asked for a worker (.core) and for a thread of the actor's own (.thread)");
+    result.core = Cell::kOwnThread;
+  }
   result.priority = options.priority;
   result.urgent = options.urgent;
   result.mailbox = options.mailbox;
@@ -164,7 +169,7 @@ CellOptions cell_options(const Spawn& options) {
 }
 bool has_extras(const Spawn& options) {
   return !options.name.empty() || options.group != nullptr || options.restarts != Restarts{} ||
-         options.lag != Lag::as_configured;
+         options.lag != Lag::as_configured || options.thread == ActorThread::own;
 }
 void prepare_extras(Cell& cell, const Spawn& options) {
   Extras& extras = extras_of(cell);
@@ -173,7 +178,8 @@ void prepare_extras(Cell& cell, const Spawn& options) {
     extras.name = options.name;
   }
   extras.limits = options.restarts;
-  extras.may_lag = options.lag == Lag::as_configured;
+  extras.has_own_thread = options.thread == ActorThread::own;
+  extras.may_lag = options.lag == Lag::as_configured && !extras.has_own_thread;
   if (options.group != nullptr) {
     join_group(*options.group);
     extras.group = options.group;

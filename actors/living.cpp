@@ -31,11 +31,15 @@ LivingActor look_at(const Cell& cell, std::uint64_t waiting) {
   a.waiting = waiting;
   const std::uint64_t parent = cell.parent & ~Cell::kUnsupervised;
   if (engine::is_alive(parent)) a.parent = actor<>::of(parent);
-  a.has_failed = (cell.flags & Cell::kWaiting) != 0;
-  a.is_stopping = engine::is_ending(cell);
+  a.is_in_handler = cell.extras != nullptr && cell.extras->is_away;
+  if (!a.is_in_handler) {
+    a.has_failed = (cell.flags & Cell::kWaiting) != 0;
+    a.is_stopping = engine::is_ending(cell);
+  }
   if (cell.extras == nullptr) return a;
   a.name = cell.extras->name;
-  a.stashed = engine::stashed_by(cell);
+  a.has_own_thread = cell.extras->has_own_thread;
+  if (!a.is_in_handler) a.stashed = engine::stashed_by(cell);
   if (const engine::LongestHandler& longest = cell.extras->longest; longest.message != nullptr) {
     a.longest_handler = Duration(static_cast<std::int64_t>(longest.nanoseconds));
     a.longest_message = engine::function_name(nullptr, *longest.message);
@@ -91,7 +95,7 @@ class Metric {
 };
 
 struct OfBehavior {
-  std::uint64_t actors = 0, waiting = 0, stashed = 0, muted = 0;
+  std::uint64_t actors = 0, waiting = 0, stashed = 0, muted = 0, own_threads = 0;
 };
 
 /// False: not before that time.
@@ -99,7 +103,7 @@ bool list_until(std::uint64_t time, std::vector<LivingActor>& all) {
   std::unordered_map<std::uint64_t, std::uint64_t> muted_by;
   const bool is_listed = engine::for_each_actor_until(time, [&](const Cell& cell, std::uint64_t waiting) {
     all.push_back(look_at(cell, waiting));
-    if ((cell.flags & Cell::kBounded) == 0) return;
+    if (!engine::has_bound(cell)) return;
     for (const std::uint64_t sender : engine::bounded_of(const_cast<Cell&>(cell))->listed())
       muted_by[sender] = cell.self;
   });
@@ -173,6 +177,8 @@ std::string living_actors_text(unsigned most) {
     if (a.muted_by) text += ", muted by " + name_of(a.muted_by);
     if (a.longest_handler != Duration::zero())
       text += ", longest handler " + milliseconds(a.longest_handler) + " ms (" + a.longest_message + ")";
+    if (a.has_own_thread)
+      text += a.is_in_handler ? ", in a handler on its own thread" : ", on its own thread";
     if (a.has_failed) text += ", has failed";
     if (a.is_stopping) text += ", waits for its children to stop";
     text += '\n';
@@ -189,6 +195,7 @@ std::string actors_as_prometheus() {
     b.waiting += a.waiting;
     b.stashed += a.stashed;
     b.muted += a.muted_by ? 1 : 0;
+    b.own_threads += a.has_own_thread ? 1 : 0;
   }
   std::string page;
   const auto gauge = [&](std::string_view name, std::string_view help, std::uint64_t OfBehavior::*value) {
@@ -199,6 +206,8 @@ std::string actors_as_prometheus() {
   gauge("rubato_messages_waiting", "Messages in mailboxes.", &OfBehavior::waiting);
   gauge("rubato_messages_stashed", "Messages put aside.", &OfBehavior::stashed);
   gauge("rubato_actors_muted", "Actors that wait for a full mailbox.", &OfBehavior::muted);
+  gauge("rubato_actors_with_own_thread", "Actors whose handlers run on a thread of their own.",
+        &OfBehavior::own_threads);
   const ActorCounters c = actor_counters();
   const auto counter = [&page](std::string_view name, std::string_view help, std::uint64_t value) {
     Metric(page, name, "counter", help).add("", "", value);

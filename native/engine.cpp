@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/function_names.hpp"
+#include "native/actor/stepping.hpp"
 #include "native/clock.hpp"
 #include "native/counters_file.hpp"
 #include "native/fault.hpp"
@@ -250,7 +251,11 @@ void Engine::run() {
   if (trace_ != nullptr) trace_->end_run();
   engine::current_thread = outside;
   is_running_.store(false, std::memory_order_seq_cst);
-  if ((events.look_ordered() & Events::kStop) != 0) clear_after_failure();
+  const bool has_failed = (events.look_ordered() & Events::kStop) != 0;
+  if (has_failed)
+    waiting_threads.end_run(current_run.load());  // handlers on own threads that wait for this run
+  own_threads.end_all();
+  if (has_failed) clear_after_failure();
   for (const auto& worker : workers_) {
     worker->ordered.reset();
     worker->alone.reset();
@@ -279,6 +284,7 @@ void Engine::pause_workers() {
 void Engine::clear_after_failure() {
   workers_.front()->drop_shared();
   clear_mailboxes(cells);
+  forget_put_aside();
   events.lower(Events::kStop);
 }
 

@@ -18,6 +18,7 @@
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
 #include "actors/living.hpp"
+#include "actors/steps.hpp"
 #include "actors/timers.hpp"
 #include "rubato/actor/manual_clock.hpp"
 #include "rubato/actor/timer.hpp"
@@ -82,6 +83,10 @@ class Actors {
         if (wait_until_room(cell)) muted_.insert(muted);
         return;
       } else if ((cell.flags & Cell::kUnstashed) != 0) {
+        if (steps().is_on() && !steps().claim()) {
+          aside_.push_back(cell.self);
+          return;
+        }
         NodeList& unstashed = cell.extras->unstashed;
         MessageNode* const node = unstashed.take();
         note_stashed(-1);
@@ -113,6 +118,19 @@ class Actors {
       const auto found = waiting.find(cell->self);
       use(*cell, found == waiting.end() ? 0 : found->second);
     }
+  }
+
+  bool has_put_aside() const { return !aside_.empty() || !aside_keys_.empty(); }
+  /// All that wait for a step: the first of them gets it.
+  void resume_put_aside() {
+    for (const Key& key : std::exchange(aside_keys_, {})) schedule(key);
+    const ActorScope nobody(0);
+    for (const std::uint64_t actor : std::exchange(aside_, {}))
+      engine::create<TaskType::nonspec>(
+          [actor] {
+            if (is_alive(actor)) actors().attend(*cell_of(actor));
+          },
+          Annotations{});
   }
 
   // ---- Messages ----
@@ -158,6 +176,8 @@ class Actors {
     }
     waiting_.clear();
     muted_.clear();
+    aside_.clear();
+    aside_keys_.clear();
     for (Cell* const cell : all_) {
       cell->flags &=
           static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed | Cell::kMuted | Cell::kEnding));
@@ -221,6 +241,10 @@ class Actors {
     }
     const auto found = queues_.find(key);
     MessageNode* const node = found->second.front();
+    if (steps().is_on() && cell.type != nullptr && !may_step(cell, *node->type)) {
+      aside_keys_.push_back(key);
+      return;
+    }
     found->second.pop_front();
     if (found->second.empty()) {
       queues_.erase(found);
@@ -252,8 +276,13 @@ class Actors {
     while (timers.next() != nullptr && timers.next()->at <= now) fire_timer();
   }
 
+  static bool may_step(const Cell& cell, const MessageType& type) {
+    return (cell.flags & Cell::kUnstashed) == 0 && (!is_of_program(type) || steps().claim());
+  }
+
   void handle_one(Cell& cell, MessageNode* node) {
     const MessageType& type = *node->type;
+    if (steps().is_on() && is_of_program(type)) steps().note(cell.self, *cell.type->type, *type.type);
     const std::unique_ptr<MessageNode, void (*)(MessageNode*)> freed(node, free_node);
     try {
       const ActorScope scope(cell.self);
@@ -283,7 +312,9 @@ class Actors {
   std::map<Key, std::deque<MessageNode*>> queues_;  // none is empty
   std::map<Cell*, std::vector<Key>> waiting_;  // for a decision about their receiver, or its being let go
   std::set<std::uint64_t> muted_;
-  std::uint64_t since_idle_ = 0;  // messages, while a timer is pending
+  std::vector<std::uint64_t> aside_;  // actors with messages that were stashed, and wait for a step
+  std::vector<Key> aside_keys_;       // queues that wait for a step
+  std::uint64_t since_idle_ = 0;      // messages, while a timer is pending
 };
 
 Actors& actors() { return Actors::actors(); }
@@ -328,6 +359,17 @@ void stop_clock(bool is_stopped) {
   if (is_stopped && actors().is_stopped) throw_misuse(stopped_twice());
   actors().is_stopped = is_stopped;
 }
+void set_single_steps(bool is_on) {
+  if (actors().current != 0 || is_in_task() || is_running()) throw_misuse(errors::steps_in_a_run());
+  if (is_on && steps().is_on()) throw_misuse(errors::steps_twice());
+  steps().set(is_on);
+  if (!is_on) actors().resume_put_aside();
+}
+void allow_step() {
+  steps().allow();
+  actors().resume_put_aside();
+}
+bool has_put_aside() { return actors().has_put_aside(); }
 bool fire_until(std::uint64_t time) {
   const auto* const next = actors().timers.next();
   if (next != nullptr && next->at <= time) return actors().fire_timer();

@@ -18,6 +18,7 @@
 #include "rubato/actor/manual_clock.hpp"
 #include "rubato/actor/names.hpp"
 #include "rubato/actor/probe.hpp"
+#include "rubato/actor/single_steps.hpp"
 #include "rubato/actor/spawn.hpp"
 #include "rubato/actor/supervision.hpp"
 #include "rubato/actor/timer.hpp"

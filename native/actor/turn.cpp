@@ -12,8 +12,13 @@
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
 #include "actors/living.hpp"
+#include "actors/steps.hpp"
 #include "base/perturbation.hpp"
+#include "native/actor/dropping.hpp"
 #include "native/actor/lanes.hpp"
+#include "native/actor/own_thread.hpp"
+#include "native/actor/room.hpp"
+#include "native/actor/stepping.hpp"
 #include "native/clock.hpp"
 #include "native/fault.hpp"
 #include "native/memory/cells.hpp"
@@ -90,23 +95,6 @@ void retire_cell(Cell& cell) {
   retire_cell(cell);
 }
 
-/// Drops the messages that an actor's turn has taken from its mailbox and not handled.
-void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
-  const engine::ActorScope nobody(0);
-  auto& lanes = cell.extras->lanes;
-  for (engine::NodeList* lane : {&lanes.high, &lanes.normal}) {
-    while (!lane->is_empty()) {
-      MessageNode* const node = lane->take();
-      engine::dead_letter(cell.self, node, cause);
-      engine::free_node(node);
-    }
-  }
-  if (MessageNode* const last = std::exchange(lanes.last, nullptr)) {
-    engine::dead_letter(cell.self, last, cause);
-    last->type = &engine::message_type<engine::KillMessage>;  // nothing is left of it; finish() releases it
-  }
-}
-
 /// Prefetch for backlogs, after a turn that has ended with messages left. Old messages are cold linked lists,
 /// one cache miss each, and other actors probably have a backlog too. The lists of the next few turns are
 /// therefore walked side by side, so that their misses overlap. These turns are in the worker's ring, so no
@@ -159,6 +147,20 @@ class Turn {
     }
     worker_.counts.messages.add(handled_);
   }
+  /// The same of an actor with a thread of its own, which handles the messages.
+  void run_on_own_thread() {
+    {
+      const Running running(worker_, cell_.self);
+      if (worker_.timer.is_on()) worker_.timer.begin_turn(*cell_.type->turn, cell_.self);
+      if (!has_ended()) {
+        own_ = &own_thread_of(cell_);
+        if (own_->message().node != nullptr) take_back();
+        if (!is_over_ && engine::steps().is_on()) run_stepped();
+      }
+      while (!is_over_) step();
+    }
+    worker_.counts.messages.add(handled_);
+  }
 
  private:
   /// Message by message, as long as nothing else is to be looked after: what it uses stays in registers.
@@ -204,11 +206,29 @@ class Turn {
   }
   /// Handlers are timed with their task.
   [[gnu::noinline]] void run_timed() {
+    if (engine::steps().is_on()) return run_stepped();
     is_timed_ = true;
     worker_.timer.begin_turn(*cell_.type->turn, cell_.self);
     do {
       step();
     } while (!is_over_);
+  }
+  /// A single message of the program, if this turn gets the step.
+  void run_stepped() {
+    if (has_ended()) return;
+    if (!engine::steps().claim()) {
+      is_over_ = true;
+      return put_aside(cell_);
+    }
+    is_stepped_ = true;
+    left_ = 1;
+    while (!is_over_) step();
+    if (is_stepped_) engine::steps().give_back();
+  }
+  void note_step(const engine::MessageType& type) {
+    if (!is_stepped_ || !engine::is_of_program(type)) return;
+    engine::steps().note(cell_.self, *cell_.type->type, *type.type);
+    is_stepped_ = false;
   }
   /// After a handler.
   [[gnu::noinline]] void note_handler(const engine::MessageType& type, std::uint64_t began) {
@@ -322,8 +342,12 @@ class Turn {
     if ((cell_.flags & Cell::kBounded) != 0 && is_counted && !engine::take_counted(cell_, node))
         [[unlikely]] {
       engine::dead_letter(cell_.self, node, DeadLetter::Cause::full);
+    } else if (own_ != nullptr && !node->type->while_stopping) {
+      note_step(*node->type);
+      return send_away(node, is_mine);
     } else {
       const engine::MessageType& type = *node->type;
+      note_step(type);
       const std::uint64_t began = is_timed_ ? ticks() : 0;
       try {
         handled_ += engine::handle_message(cell_, node) ? 1 : 0;
@@ -334,6 +358,38 @@ class Turn {
       if (is_timed_) note_handler(type, began);
     }
     if (is_mine || has_fault(Fault::actor_last_freed)) engine::free_node(node);
+  }
+  /// To the actor's thread, which has the actor until the next turn.
+  void send_away(MessageNode* node, bool is_mine) {
+    try {
+      own_->begin();
+    } catch (...) {  // as if its handler had thrown that
+      if (node->type->fail != nullptr) node->type->fail(node, AskError::failed);
+      engine::destroy_payload(node);
+      return fail(node, is_mine);
+    }
+    OwnThread::Message& message = own_->message();
+    message.node = node;
+    message.is_mine = is_mine;
+    message.hold = native::hold();
+    cell_.extras->is_away = true;
+    is_over_ = true;
+    own_->hand_over();
+  }
+  /// Takes what the thread has made of its message.
+  void take_back() {
+    OwnThread::Message message = take_message(cell_);
+    const engine::MessageType& type = *message.node->type;
+    const double microseconds = static_cast<double>(message.took) / ticks_per_microsecond();
+    if (microseconds >= policy::kNotedHandlerMicroseconds)
+      engine::note_long_handler(cell_, static_cast<std::uint64_t>(microseconds * 1000), *type.type);
+    handled_ += message.was_handled ? 1 : 0;
+    release(message);
+    if (message.report == nullptr && message.error == nullptr) return;
+    worker_.counts.messages.add(std::exchange(handled_, 0));
+    is_over_ = true;
+    if (message.error != nullptr) std::rethrow_exception(message.error);
+    engine::post(cell_.parent, message.report);
   }
   void drop(MessageNode* node) {
     --left_;
@@ -361,7 +417,9 @@ class Turn {
   unsigned left_;
   std::uint64_t handled_ = 0;
   bool is_timed_ = false;
-  bool is_over_ = false;  // the cell waits for a decision, or has got it already: it must not be touched
+  bool is_stepped_ = false;   // it has the step, and has not used it
+  bool is_over_ = false;      // the cell waits for a decision, or has got it already: it must not be touched
+  OwnThread* own_ = nullptr;  // that handles the messages
 };
 
 [[gnu::noinline]] void push_dead(std::uint64_t to, MessageNode* node) {
@@ -374,11 +432,14 @@ class Turn {
   engine::free_node(node);
 }
 
+void push_refused(std::uint64_t to, MessageNode* node) {
+  engine::dead_letter(to, node, DeadLetter::Cause::full);
+  engine::free_node(node);
+}
 [[gnu::noinline]] bool admit_to_bound(const ThreadState& self, Cell& cell, std::uint64_t to,
                                       MessageNode* node) {
   if (engine::admit(cell, to, node, self.actor != 0 ? engine::cell_of(self.actor) : nullptr)) return true;
-  engine::dead_letter(to, node, DeadLetter::Cause::full);
-  engine::free_node(node);
+  push_refused(to, node);
   return false;
 }
 
@@ -410,65 +471,35 @@ void note_kill(std::uint64_t to, const MessageNode* node) {
 }
 
 /// By a thread that is no worker, like a worker's push: the message goes to the mailbox, and only the first
-/// makes a task, the turn. False: a worker must do it. It is the same for all messages that an actor gets in
-/// its life, so that those of a sender stay in order (A8).
+/// makes a task, the turn. An actor on a thread of its own is muted by a bound like every actor; for other
+/// threads a worker must do it (false), since they wait. It is the same for all messages that an actor gets
+/// from a sender, so that these stay in order (A8).
 bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
   if (the_shared().is_stranger()) return false;
   Cell& cell = *engine::cell_of(to);
   // Beforehand: if there is no memory, there is no message without a turn.
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
-  const Reached::Scope scope(the_shared().reached, self.place, &cell);
-  const std::uint64_t life = cell.life().load(std::memory_order_seq_cst);
-  const bool is_plain = ((life ^ to) & Cell::kGenerationMask) == 0 && (life & Cell::kHasBound) == 0;
-  if (is_plain) {
+  bool is_refused = false;
+  {
+    const Reached::Scope scope(the_shared().reached, self.place, &cell);
+    const std::uint64_t life = cell.life().load(std::memory_order_seq_cst);
+    const bool has_bound = (life & Cell::kHasBound) != 0;
+    if (((life ^ to) & Cell::kGenerationMask) != 0 || (has_bound && self.actor == 0)) {
+      self.heap.free<sizeof(Task)>(task);
+      return false;
+    }
     note_kill(to, node);
+    is_refused = has_bound && !engine::admit(cell, to, node, engine::cell_of(self.actor));
     perturb();
-    if (mailbox_of(cell).push(node, node)) {
+    if (!is_refused && mailbox_of(cell).push(node, node)) {
       make_turn(*task, cell);
       schedule_otherwise(self, cell, task, false);
       return true;
     }
   }
   self.heap.free<sizeof(Task)>(task);
-  return is_plain;
-}
-
-using Clock = std::chrono::steady_clock;
-
-/// Waits for a full mailbox: until there is room, the run has ended, or that time has come.
-void wait_for_room(std::uint64_t to, Clock::time_point until) {
-  Cell& cell = *engine::cell_of(to);  // its bound stays the cell's
-  engine::Bounded& bounded = *engine::bounded_of(cell);
-  WaitsForRoom waiter;
-  engine::WaitsForRun run{[](void* w) { static_cast<WaitsForRoom*>(w)->interrupt(); }, &waiter};
-  Shared& shared = the_shared();
-  const auto may_wait = [&shared] { return shared.is_running(); };
-  if (!shared.waiting_threads.begin(run, may_wait, [&shared] { return shared.run_time(); })) return;
-  if (bounded.wait_outside(waiter.word(), [to] { return engine::is_alive(to); }) &&
-      !waiter.wait_until(until) && !bounded.stop_waiting(waiter.word()))
-    waiter.wait_for_resume();
-  shared.waiting_threads.end(run);
-}
-
-/// Counts a message of a thread outside when it is sent, and waits while its mailbox is full and a run can
-/// make room. False: not within `patience`.
-bool count_from_outside(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience) {
-  if (!node->type->takes_place || node->is_admitted() || node->is_high()) return true;
-  std::optional<Clock::time_point> until;
-  for (;;) {
-    auto place = engine::Place::not_counted;
-    engine::with_living(to, [&place](Cell& cell) { place = engine::take_place_or_wait(cell); });
-    if (place == engine::Place::taken) node->word |= MessageNode::kAdmitted;
-    // If nothing runs, this thread may be the one that is to run.
-    if (place != engine::Place::full || !the_shared().is_running() || the_shared().is_stranger()) return true;
-    const Clock::time_point now = Clock::now();
-    if (!until) {
-      const bool is_forever = patience >= Clock::time_point::max() - now;
-      until = is_forever ? Clock::time_point::max() : now + std::max(patience, std::chrono::nanoseconds(0));
-    }
-    if (now >= *until) return false;
-    wait_for_room(to, *until);
-  }
+  if (is_refused) push_refused(to, node);
+  return true;
 }
 
 [[gnu::noinline]] bool push_from_outside(std::uint64_t to, MessageNode* node,
@@ -491,61 +522,14 @@ bool count_from_outside(std::uint64_t to, MessageNode* node, std::chrono::nanose
 
 }  // namespace
 
+void run_turn_of_own_thread(Task* task) {
+  Turn(static_cast<Worker&>(*engine::current_thread), *cell_in(task)).run_on_own_thread();
+}
 bool is_delivery(const Task* task) { return task->code == &kDeliveryCode; }
 void deliver(const Task* task) {
   MessageNode* const node = node_in(task);
   note_kill(task->words[0], node);
   push(*engine::current_thread, task->words[0], node);
-}
-
-namespace {
-
-constexpr std::uint8_t kToClear = 1, kHasMessages = 2;
-
-}  // namespace
-
-void mark_mailboxes(CellHeap& cells) {
-  cells.for_each([](Mailbox& mailbox) {
-    if ((mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) != 0) return;
-    mailbox.to_clear = kToClear | (mailbox.is_empty() ? 0 : kHasMessages);
-  });
-}
-
-void clear_mailboxes(CellHeap& cells) {
-  cells.for_each([](Mailbox& mailbox) {
-    if ((mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) != 0) return;
-    const std::uint8_t to_clear = std::exchange(mailbox.to_clear, std::uint8_t{0});
-    if (to_clear == 0) return;  // it has begun since, and its turn, if it has one, is there
-    if (mailbox.extras != nullptr) {
-      mailbox.flags &=
-          static_cast<std::uint8_t>(~(Cell::kUnstashed | Cell::kWaiting | Cell::kMuted | Cell::kEnding));
-      engine::NodeList& unstashed = mailbox.extras->unstashed;
-      while (!unstashed.is_empty()) {
-        MessageNode* const node = unstashed.take();
-        engine::note_stashed(-1);
-        engine::dead_letter(mailbox.self, node, DeadLetter::Cause::run_failed);
-        engine::free_node(node);
-      }
-      drop_lanes(mailbox, DeadLetter::Cause::run_failed);
-    }
-    if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) engine::clear_bound(*bounded);
-    if ((to_clear & kHasMessages) == 0) return;
-    for (bool is_empty = false; !is_empty;) {  // then it is of the thread outside that pushes next
-      const Mailbox::Taken taken = mailbox.take();
-      if (taken.node == nullptr) {
-        const Mailbox::Finished finished = mailbox.finish();
-        if (finished.released != nullptr) engine::free_node(finished.released);
-        is_empty = finished.is_empty;
-        continue;
-      }
-      engine::dead_letter(mailbox.self, taken.node, DeadLetter::Cause::run_failed);
-      if (taken.is_last) {
-        taken.node->type = &engine::message_type<engine::KillMessage>;
-      } else {
-        engine::free_node(taken.node);
-      }
-    }
-  });
 }
 
 }  // namespace rubato::inline v0::native

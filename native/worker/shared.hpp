@@ -24,6 +24,7 @@
 #include "native/trace/trace_file.hpp"
 #include "native/worker/event_count.hpp"
 #include "native/worker/long_tasks.hpp"
+#include "native/worker/own_threads.hpp"
 #include "native/worker/shared_pools.hpp"
 #include "native/worker/termination.hpp"
 #include "native/worker/turns.hpp"
@@ -94,6 +95,7 @@ class Shared {
   CellHeap cells;
   Reached reached;
   WaitingThreads waiting_threads;
+  OwnThreads own_threads;
   std::atomic<std::uint64_t> actors_outside{0};  // spawned by threads that are no workers
   std::unique_ptr<Epochs> epochs;
   Events events;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <typeinfo>
 
@@ -52,7 +53,9 @@ class TaskTimer {
   /// The task that is timed was not run, but put back.
   void put_off() { is_put_off_ = true; }
   /// The tasks that follow are worth it.
-  void restart() { left_ = policy::kTimedTasks; }
+  void restart() { left_ = std::max(left_, policy::kTimedTasks); }
+  /// All tasks from now on, for practical purposes; or as many as follow a restart().
+  void keep_on(bool keeps) { left_ = keeps ? ~0u : policy::kTimedTasks; }
 
   TraceLane* lane() const { return lane_; }
 

@@ -39,6 +39,11 @@ bool is_plain(const Cell& cell) {
           std::uint32_t{cell.core} << 16) == std::uint32_t{Cell::kAnyCore} << 16;
 }
 
+/// In traces before its behavior is known.
+struct OwnThreadTurn {};
+constexpr engine::TaskCode kOwnThreadTurnCode{
+    run_turn_of_own_thread, nullptr, &typeid(OwnThreadTurn), false, false, 1, 0};
+
 void append(ThreadState& self, Task* task) {
   self.tasks.append(task);
   engine::count_created(self);
@@ -74,7 +79,7 @@ void put_next(Worker& worker, Task* task) {
 
 void submit_elsewhere(ThreadState& self, const Cell& cell, Task* task) {
   task->handle = std::uint64_t{static_cast<std::uint8_t>(cell.priority)} << engine::handle::kPriorityShift;
-  if (cell.core != Cell::kAnyCore) {
+  if (cell.core != Cell::kAnyCore && cell.core != Cell::kOwnThread) {
     auto* const extended = static_cast<Task*>(self.heap.allocate<sizeof(engine::ExtendedTask)>());
     extended->code = task->code;
     extended->handle = task->handle | engine::handle::kExtended;
@@ -99,7 +104,9 @@ void make_turn(Task& task, Cell& cell) {
 
 [[gnu::noinline]] void schedule_otherwise(ThreadState& self, const Cell& cell, Task* task, bool may_be_next) {
   const Shared& shared = the_shared();
-  if (shared.dear_ticks() != 0) {
+  if (cell.core == Cell::kOwnThread) {
+    task->code = &kOwnThreadTurnCode;
+  } else if (shared.dear_ticks() != 0) {
     spend(shared.dear_ticks() / 2);
     task->code = &kDearTurnCode;
   }

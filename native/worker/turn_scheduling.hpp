@@ -25,6 +25,8 @@ void schedule_behind(engine::ThreadState& self, Cell& cell);
 /// worker, or with dear turns or a miniqueue.
 void schedule_otherwise(engine::ThreadState& self, const Cell& cell, engine::Task* task, bool may_be_next);
 
+/// Turn of an actor with a thread of its own.
+void run_turn_of_own_thread(engine::Task* task);
 bool is_dear_turn(const engine::Task* task);
 inline bool is_turn(const engine::Task* task) {
   return task->code->run == engine::run_actor_turn || is_dear_turn(task);

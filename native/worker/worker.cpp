@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "actors/steps.hpp"
 #include "native/clock.hpp"
 #include "native/policy.hpp"
 #include "native/worker/execute.hpp"
@@ -34,6 +35,7 @@ Worker::Worker(Shared& owner, unsigned worker_number)
   seizure.set_timed(true);
   ordered.set_prefetching(prefetches);
   owner.prepare(*this);
+  if (engine::steps().is_on()) timer.keep_on(true);
   const Lagging& lagging = owner.options().lagging;
   if (lagging.kind != Lagging::Kind::off && lagging.has_level(Lagging::kTurns) && owner.has_cpus())
     turn_lag = std::make_unique<TurnLag>(*this);

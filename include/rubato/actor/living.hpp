@@ -11,7 +11,7 @@
 
 namespace rubato::inline v0 {
 
-/// An actor as it is between two messages.
+/// An actor as it is between two messages, or in a handler on a thread of its own.
 struct LivingActor {
   actor<> who;                ///< its handle
   std::string behavior;       ///< the name of its type
@@ -26,6 +26,9 @@ struct LivingActor {
   std::string longest_message;  ///< the type of that handler's message
   bool has_failed = false;      ///< it waits for its parent's decision
   bool is_stopping = false;     ///< it waits for its children's end
+  bool has_own_thread = false;  ///< Spawn::thread
+  /// A handler goes on, on the actor's own thread. Stashed messages are not counted then.
+  bool is_in_handler = false;
 };
 
 /// All living actors, those with most messages waiting first. While a run goes on, the call waits until no

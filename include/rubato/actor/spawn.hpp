@@ -26,6 +26,12 @@ enum class Lag : std::uint8_t {
   never,          ///< a turn of this actor ends as soon as its mailbox is empty
 };
 
+/// The thread that runs an actor's handlers.
+enum class ActorThread : std::uint8_t {
+  any_worker,  ///< a worker: one that a handler blocks runs nothing else
+  own,         ///< a thread of this actor alone, whose handlers may block (docs/actors.md)
+};
+
 /// Options of spawn().
 struct Spawn {
   std::string_view name{};               ///< unique while the actor lives
@@ -34,10 +40,11 @@ struct Spawn {
   Priority priority = Priority::normal;  ///< of its turns
   /// The only worker that runs it, modulo the number of workers; nothing: where its senders are.
   std::optional<std::uint32_t> core{};
-  TaskGroup* group = nullptr;       ///< complete only when the actor has stopped
-  std::uint32_t turn_messages = 0;  ///< handled at most before others have a turn; 0: 50
-  Restarts restarts{};              ///< how often its parent may have it made again
-  Lag lag = Lag::as_configured;     ///< whether its turns wait for further messages
+  TaskGroup* group = nullptr;                    ///< complete only when the actor has stopped
+  std::uint32_t turn_messages = 0;               ///< handled at most before others have a turn; 0: 50
+  Restarts restarts{};                           ///< how often its parent may have it made again
+  Lag lag = Lag::as_configured;                  ///< whether its turns wait for further messages
+  ActorThread thread = ActorThread::any_worker;  ///< own: its handlers may block
 };
 
 namespace engine {
@@ -241,7 +248,7 @@ typename B::address spawn_in(Cell* cell, Prepare prepare, Args&&... args) {
 }  // namespace engine
 
 /// Constructs an actor here and now. Allowed where create() is. Errors: the constructor's exception;
-/// TaskError if the name is taken, or `core` is none.
+/// TaskError if the name is taken, or both `core` and a thread of its own are asked for.
 template <class B, class... Args>
 typename B::address spawn(const Spawn& options, Args&&... args) {
   engine::Cell* const cell = engine::new_cell(engine::behavior_type<B>, engine::cell_options(options));

@@ -79,7 +79,7 @@ struct Cell : ResourceHeader {
   Priority priority = Priority::normal;
   std::uint8_t to_clear = 0;      ///< the native engine's, after a failure
   std::uint16_t core = kAnyCore;  ///< or a worker's number
-  static constexpr std::uint16_t kAnyCore = 0xffff;
+  static constexpr std::uint16_t kAnyCore = 0xffff, kOwnThread = 0xfffe;
 };
 static_assert(sizeof(Cell) == 128);
 

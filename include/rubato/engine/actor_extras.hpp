@@ -102,6 +102,11 @@ struct Extras {
   bool may_lag = true;             ///< Spawn::lag
   /// Record of the native engine's lagging, if it lags turns (native/lag/record.hpp).
   std::unique_ptr<void, void (*)(void*)> lag{nullptr, [](void*) {}};
+  bool has_own_thread = false;  ///< Spawn::thread
+  /// A message is on that thread, which may change the rest of this object and the cell's flags.
+  bool is_away = false;
+  /// The native engine's thread of this actor, from its first message on (native/worker/own_threads.hpp).
+  std::unique_ptr<void, void (*)(void*)> thread{nullptr, [](void*) {}};
   TimerLink* timers = nullptr;  ///< of its messages and asks; guarded by the engine's table of timers
 };
 

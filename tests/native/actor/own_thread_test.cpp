@@ -1,0 +1,195 @@
+// Actors with a thread of their own on the native engine: a blocking handler keeps no worker.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rubato/actors.hpp"
+#include "tests/native/use_workers.hpp"
+
+namespace {
+
+using namespace rubato;
+
+class OwnThread : public testing::TestWithParam<unsigned> {
+ protected:
+  void SetUp() override { use_workers(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, OwnThread, testing::Values(1u, 2u, 8u));
+
+constexpr Spawn kOwn{.thread = ActorThread::own};
+
+struct Wait {
+  std::counting_semaphore<>* until;
+};
+struct Release {
+  std::counting_semaphore<>* what;
+};
+struct Waiting : behavior<Wait> {
+  void on(Wait wait) { wait.until->acquire(); }
+};
+struct Releasing : behavior<Release> {
+  void on(Release release) { release.what->release(); }
+};
+
+/// Each waits for the next one, and the last one for an actor of the workers, of which there may be only one.
+TEST_P(OwnThread, BlocksNoWorker) {
+  constexpr int kActors = 10;
+  std::vector<std::unique_ptr<std::counting_semaphore<>>> semaphores;
+  const auto releasing = spawn<Releasing>();
+  std::vector<actor<Wait>> waiting;
+  for (int i = 0; i < kActors; ++i) {
+    semaphores.push_back(std::make_unique<std::counting_semaphore<>>(0));
+    waiting.push_back(spawn<Waiting>(kOwn));
+    waiting.back().send(Wait{semaphores.back().get()});
+  }
+  for (const auto& semaphore : semaphores) releasing.send(Release{semaphore.get()});
+  run();
+  for (const auto& w : waiting) w.stop();
+  releasing.stop();
+  run();
+  EXPECT_TRUE(living_actors().empty());
+}
+
+struct Where {
+  std::thread::id* thread;
+};
+struct Telling : behavior<Where> {
+  void on(Where where) { *where.thread = std::this_thread::get_id(); }
+};
+
+TEST_P(OwnThread, HandlesAllMessagesOfARunOnOneThread) {
+  const auto a = spawn<Telling>(kOwn), b = spawn<Telling>(kOwn);
+  std::thread::id of_a[2], of_b;
+  a.send(Where{&of_a[0]});
+  a.send(Where{&of_a[1]});
+  b.send(Where{&of_b});
+  run();
+  EXPECT_EQ(of_a[0], of_a[1]);
+  EXPECT_NE(of_a[0], of_b);
+  EXPECT_NE(of_a[0], std::this_thread::get_id());
+  a.stop();
+  b.stop();
+  run();
+}
+
+/// While a handler blocks, lists tell so, and name the messages behind it; kill() takes effect after it.
+TEST_P(OwnThread, IsListedWhileItsHandlerBlocks) {
+  std::counting_semaphore<> until{0};
+  const auto waiting = spawn<Waiting>({.name = "the waiting", .thread = ActorThread::own});
+  native::Hold hold = native::hold();
+  std::thread runner([] { run(); });
+  waiting.send(Wait{&until});
+  waiting.send(Wait{nullptr});  // never handled
+  std::vector<LivingActor> all;
+  do {
+    all = living_actors();
+  } while (all.size() != 1 || !all[0].is_in_handler);
+  EXPECT_EQ(all[0].name, "the waiting");
+  EXPECT_EQ(all[0].waiting, 1u);
+  EXPECT_NE(living_actors_text().find("1 waiting, in a handler on its own thread\n"), std::string::npos);
+  waiting.kill();
+  EXPECT_EQ(living_actors().size(), 1u);
+  until.release();
+  hold.close();
+  runner.join();
+  EXPECT_TRUE(living_actors().empty());
+}
+
+struct Number {
+  int n;
+};
+struct Counting : behavior<Number> {
+  explicit Counting(std::atomic<int>& sum) : sum_(sum) {}
+  void on(Number number) { sum_ += number.n; }
+  std::atomic<int>& sum_;
+};
+struct Filling : behavior<Number> {
+  explicit Filling(actor<Number> to) : to_(to) {}
+  void on(Number number) {
+    for (int i = 0; i < number.n; ++i) to_.send(Number{1});
+  }
+  actor<Number> to_;
+};
+
+struct Ball {
+  int left;
+};
+/// Hands balls to and fro, two for one as long as there are few.
+struct Playing : behavior<Ball, actor<Ball>> {
+  explicit Playing(std::atomic<int>& handled) : handled_(handled) {}
+  void on(actor<Ball> other) { other_ = other; }
+  void on(Ball ball) {
+    if (++handled_ < 20) other_.send(Ball{ball.left});
+    if (ball.left > 0) other_.send(Ball{ball.left - 1});
+  }
+  std::atomic<int>& handled_;
+  actor<Ball> other_;
+};
+
+/// A full mailbox mutes the sending actor, and blocks no thread: two that fill each other's go on.
+TEST_P(OwnThread, IsMutedLikeEveryActor) {
+  std::atomic<int> handled{0};
+  const Spawn bounded{.mailbox = {.capacity = 2}, .thread = ActorThread::own};
+  const auto a = spawn<Playing>(bounded, handled), b = spawn<Playing>(bounded, handled);
+  a.send(actor<Ball>(b));
+  b.send(actor<Ball>(a));
+  a.send(Ball{100});
+  run();
+  EXPECT_GT(handled, 100);
+  a.stop();
+  b.stop();
+  run();
+}
+
+/// All messages that one handler sends are taken, however full the mailbox.
+TEST_P(OwnThread, SendsIntoAFullMailbox) {
+  std::atomic<int> sum{0};
+  const auto counting = spawn<Counting>({.mailbox = {.capacity = 3}}, sum);
+  const auto filling = spawn<Filling>(kOwn, counting);
+  filling.send(Number{1000});
+  run();
+  EXPECT_EQ(sum, 1000);
+  filling.stop();
+  counting.stop();
+  run();
+}
+
+/// A run that fails waits for the handler, whose result is dropped, and the actor works in the next run.
+TEST_P(OwnThread, LetsARunFailBesideIt) {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> sum{0};
+    const auto counting = spawn<Counting>({.mailbox = {.capacity = 1}}, sum);
+    const auto filling = spawn<Filling>(kOwn, counting);
+    std::counting_semaphore<> until{0};
+    const auto waiting = spawn<Waiting>(kOwn);
+    waiting.send(Wait{&until});
+    filling.send(Number{50});
+    create<nonspec>(
+        [&until] {
+          until.release();
+          throw 1;
+        },
+        {});
+    EXPECT_THROW(run(), TaskError);
+    EXPECT_LE(sum, 50);
+    sum = 0;
+    filling.send(Number{50});
+    until.release();
+    waiting.send(Wait{&until});
+    run();
+    EXPECT_EQ(sum, 50) << round;
+    filling.stop();
+    waiting.stop();
+    counting.stop();
+    run();
+    ASSERT_TRUE(living_actors().empty());
+  }
+}
+
+}  // namespace
