@@ -8,6 +8,7 @@
 
 #include "tests/actor_programs/outside.hpp"
 #include "tests/actor_programs/program.hpp"
+#include "tests/actor_programs/stations.hpp"
 #include "tests/differential/seeds.hpp"
 
 #if defined(RUBATO_PERTURBED)
@@ -26,7 +27,7 @@ void prepare([[maybe_unused]] std::uint64_t seed) {
 std::uint64_t digest_of(const State& s) {
   std::uint64_t digest = mix64(s.sum);
   for (const std::atomic<std::uint64_t>* count :
-       {&s.jobs, &s.handled, &s.dead_jobs, &s.asked, &s.watched, &s.timers, &s.pulses, &s.clocks})
+       {&s.jobs, &s.handled, &s.dead_jobs, &s.asked, &s.watched, &s.timers, &s.pulses, &s.clocks, &s.events})
     digest = mix64(digest ^ *count);
   return digest;
 }
@@ -44,6 +45,8 @@ void check(State& s, const ActorCounters& before, const ActorCounters& after) {
   expect_equal(s, s.downs, s.watched, "ends that were told, and watched actors");
   expect_equal(s, s.due, s.timers, "timers that came, and set");
   expect_equal(s, s.ended_clocks, s.clocks, "clocks that ended, and were spawned");
+  expect_equal(s, s.handled_events + s.dead_events, s.events, "events handled or dead, and sent");
+  expect_equal(s, s.ended_stations, s.stations, "stations and relays that ended, and were spawned");
   expect_equal(s, s.destroyed, s.made, "behaviors destroyed, and made");
   expect_equal(s, after.stopped - before.stopped, after.spawned - before.spawned,
                "actors stopped, and spawned");
@@ -60,6 +63,7 @@ bool run_program(std::uint64_t seed) {
   const auto listening = on_dead_letter([&current](const DeadLetter& letter) {
     if (*letter.type == typeid(Job)) ++current.dead_jobs;
     if (*letter.type == typeid(Pulse)) ++current.dead_pulses;
+    if (*letter.type == typeid(Event)) ++current.dead_events;
   });
   try {
     const unsigned threads = threads_of(seed);

@@ -7,6 +7,7 @@
 
 #include "tests/actor_programs/actors.hpp"
 #include "tests/actor_programs/clocks.hpp"
+#include "tests/actor_programs/stations.hpp"
 
 namespace actor_programs {
 namespace {
@@ -59,6 +60,8 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
       return directive_of(bad.key);
     } catch (const ClockFailed&) {
       return Directive::restart;
+    } catch (const StationFailed&) {
+      return Directive::restart;
     } catch (...) {
       return Directive::escalate;
     }
@@ -78,7 +81,9 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
 
   void act(Rng& random, std::uint32_t depth) {
     const std::uint64_t key = random();
-    switch (random.below(13)) {
+    switch (random.below(14)) {
+      case 13:
+        return random.below(3) == 0 ? spawn_station(key) : send_job(key, depth, index_, numbers_);
       case 12:
         return random.below(3) == 0 ? spawn_clock(key) : send_job(key, depth, index_, numbers_);
       case 0:
