@@ -19,6 +19,7 @@ Idling::Idling(Worker& worker) : worker_(worker), shared_(worker.shared) {
   using Kind = Lagging::Kind;
   const Lagging& l = shared_.options().lagging;
   if (l.kind == Kind::off || !l.has_level(Lagging::kWorkers) || !shared_.has_cpus()) return;
+  if (Shared::machine().quota) return;  // a wait would use up what the quota leaves for work
   lag_ = std::make_unique<IdleLag>(lag_rules(l), LagRandom(worker.index + 1), ticks_per_microsecond(),
                                    l.switch_microseconds);
 }

@@ -37,7 +37,8 @@ Worker::Worker(Shared& owner, unsigned worker_number)
   owner.prepare(*this);
   if (engine::steps().is_on()) timer.keep_on(true);
   const Lagging& lagging = owner.options().lagging;
-  if (lagging.kind != Lagging::Kind::off && lagging.has_level(Lagging::kTurns) && owner.has_cpus())
+  if (lagging.kind != Lagging::Kind::off && lagging.has_level(Lagging::kTurns) && owner.has_cpus() &&
+      !Shared::machine().quota)
     turn_lag = std::make_unique<TurnLag>(*this);
 }
 

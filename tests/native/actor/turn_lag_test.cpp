@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rubato/actors.hpp"
+#include "tests/native/machine_quota.hpp"
 
 namespace {
 
@@ -38,6 +39,7 @@ class Native_TurnLag : public ::testing::Test {
   }
 
  private:
+  const MachineQuota none_{std::nullopt};
   native::Options before_;
 };
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "rubato/rubato.hpp"
+#include "tests/native/machine_quota.hpp"
 
 namespace {
 
@@ -36,6 +37,7 @@ class Native_Lagging : public ::testing::Test {
   }
 
  private:
+  const MachineQuota none_{std::nullopt};
   native::Options before_;
 };
 
@@ -104,6 +106,15 @@ TEST_F(Native_Lagging, OffCountsNothing) {
 
 TEST_F(Native_Lagging, NobodyLagsWithFewerCpusThanWorkers) {
   use(kAlways, cpus() + 1);
+  const native::Counters before = native::counters();
+  serve(20);
+  EXPECT_EQ(native::counters().lag_samples, before.lag_samples);
+}
+
+/// A wait would use up what the quota leaves for work.
+TEST_F(Native_Lagging, NoWorkerLagsUnderACpuQuota) {
+  const MachineQuota quota(2.0);
+  use(kAlways);
   const native::Counters before = native::counters();
   serve(20);
   EXPECT_EQ(native::counters().lag_samples, before.lag_samples);
