@@ -378,8 +378,8 @@ def figure_9a(size: str) -> Figure:
     return figure_9("9a", size, 1, rows)
 
 
-SMALL_ALLOCATORS = ("The inputs are small: on 256 cores four fifths of nocsim's and silo's cycles have no task even "
-                    "with the ideal allocator, so few tasks allocate at once.")  # fmt: skip
+SMALL_ALLOCATORS = ("The input is small: on 256 cores four fifths of silo's cycles have no task even with the ideal "
+                    "allocator, so few tasks allocate at once.")  # fmt: skip
 
 
 def figure_9b(size: str) -> Figure:
