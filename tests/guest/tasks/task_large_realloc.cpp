@@ -1,5 +1,5 @@
-// Blocks of hundreds of KiB that tasks resize, each its own, and then in order the same three. A tail that two
-// blocks own, or that an abort takes from a block, shows in the contents.
+// Blocks of hundreds of KiB that tasks resize, each its own, and then in order the same three. A tail that
+// two blocks own, or that an abort takes from a block, shows in the contents.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -22,10 +22,12 @@ Buffer buffers[kBuffers];
 rubato::tracked<std::uint64_t> wrong[64 * 8];  // a line a task
 
 void write(unsigned char* data, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {
-  for (std::uint64_t at = from; at < to; at += kPage) data[at] = static_cast<unsigned char>(seed + at / kPage);
+  for (std::uint64_t at = from; at < to; at += kPage)
+    data[at] = static_cast<unsigned char>(seed + at / kPage);
 }
 
-std::uint64_t differences(const unsigned char* data, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {
+std::uint64_t differences(const unsigned char* data, std::uint64_t from, std::uint64_t to,
+                          std::uint64_t seed) {
   std::uint64_t count = 0;
   for (std::uint64_t at = from; at < to; at += kPage)
     count += data[at] != static_cast<unsigned char>(seed + at / kPage) ? 1 : 0;
