@@ -37,7 +37,7 @@ class Cache : public CacheUpkeep<D> {
       wanted = !item && lookup.vivify && !empty;
       if (!item && empty) {
         item = std::exchange(empty, nullptr);
-        this->link(item, key.hash, nullptr, this->cas_.next());
+        this->link(item, key.hash, nullptr, unique(lookup.new_cas));
         found.vivified = found.won = true;
       }
       if (!item) return;
@@ -100,7 +100,7 @@ class Cache : public CacheUpkeep<D> {
         linked = std::exchange(both, nullptr);
         spare = item;
       }
-      answer.cas = this->cas_.next();
+      answer.cas = unique(request.new_cas), answer.length = linked->bytes - 2;
       this->link(linked, hash, old, answer.cas);
     };
     this->discipline_.item_section(hash, link);
@@ -143,7 +143,7 @@ class Cache : public CacheUpkeep<D> {
       if (has_fault(Fault::unlinked_outside)) return;
       D::set(item->bits, Item::kStale);
       D::clear(item->bits, Item::kTokenSent);
-      item->set_cas(this->cas_.next());
+      item->set_cas(unique(request.new_cas));
       if (request.set_expiry) item->expiry = request.expiry;
     });
     if (has_fault(Fault::unlinked_outside)) {
@@ -249,7 +249,7 @@ class Cache : public CacheUpkeep<D> {
     Item* item = this->allocate(key, 0, lookup.vivify_expiry, 0);
     if (!item) return nullptr;
     std::memcpy(item->data(), "\r\n", 2);
-    item->set(Item::kTokenSent | (lookup.key_is_binary ? Item::kKeyBinary : 0));
+    item->set(Item::kTokenSent | (lookup.key_is_binary && keeps_base64(key.bytes) ? Item::kKeyBinary : 0));
     return item;
   }
 
@@ -315,6 +315,9 @@ class Cache : public CacheUpkeep<D> {
     if (lookup.is_get) D::count(self, found.lru, ClassCount::get_hits);
   }
 
+  /// The unique that the client chose, or else the next.
+  std::uint64_t unique(std::uint64_t chosen) { return chosen ? chosen : this->cas_.next(); }
+
   Stored permits(const StoreRequest& request, Item* item, const Item* old) {
     const bool joins = request.mode == StoreMode::append || request.mode == StoreMode::prepend;
     if (request.must_match && !request.cas) return old ? Stored::exists : Stored::not_found;
@@ -339,7 +342,7 @@ class Cache : public CacheUpkeep<D> {
   /// Makes `both` the item with the data of the old and the added one; flags and expiry are the old one's.
   void join(Item& both, Item& old, Item& added, bool append) {
     both.expiry = old.expiry;
-    both.set(old.bits & Item::kKeyBinary);
+    if (keeps_base64(old.key())) both.set(old.bits & Item::kKeyBinary);
     Cursor to(both);
     const auto copy = [&](Item& from) {
       std::size_t left = from.bytes - 2;
@@ -398,7 +401,7 @@ class Cache : public CacheUpkeep<D> {
       wanted = shape;
       return answer;
     }
-    answer.value = value, answer.cas = this->cas_.next(), answer.expiry = item->expiry;
+    answer.value = value, answer.cas = unique(request.new_cas), answer.expiry = item->expiry;
     if (request.set_expiry) item->expiry = request.expiry;
     if (in_place) {
       D::copy(item->data(), digits, n);
@@ -407,7 +410,7 @@ class Cache : public CacheUpkeep<D> {
       return answer;
     }
     longer->expiry = item->expiry;
-    longer->set(item->bits & Item::kKeyBinary);
+    if (keeps_base64(item->key())) longer->set(item->bits & Item::kKeyBinary);
     D::copy(longer->data(), digits, n);
     D::copy(longer->data() + n, "\r\n", 2);
     this->link(std::exchange(longer, nullptr), hash, item, answer.cas);

@@ -44,6 +44,7 @@ struct Lookup {
   bool key_is_binary = false;  ///< of a vivified item
   std::uint32_t expiry = 0, vivify_expiry = 0;
   std::int64_t recache_below = 0;
+  std::uint64_t new_cas = 0;  ///< of a vivified item; 0: the next
 };
 
 /// The result of a look-up. `time`, `fetched` and `expiry` are as before this access.
@@ -62,16 +63,18 @@ enum class Stored : std::uint8_t { stored, not_stored, exists, not_found };
 
 struct StoreRequest {
   StoreMode mode = StoreMode::set;
-  std::uint64_t cas = 0;    ///< to compare with, 0: none
-  bool must_match = false;  ///< compare with 0, too, which no item has
-  bool invalidate = false;  ///< a lower unique is stored as stale
-  bool vivify = false;      ///< append to what is not there stores
+  std::uint64_t cas = 0;      ///< to compare with, 0: none
+  bool must_match = false;    ///< compare with 0, too, which no item has
+  bool invalidate = false;    ///< a lower unique is stored as stale
+  bool vivify = false;        ///< append to what is not there stores
+  std::uint64_t new_cas = 0;  ///< the item's; 0: the next
 };
 struct StoreAnswer {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   Stored stored;
   std::uint64_t cas = 0;
   std::uint32_t old_length = kNone;  ///< of the item that was there
+  std::uint32_t length = 0;          ///< of the stored item
   std::uint8_t lru = 0;              ///< its list, or else the new item's class
 };
 
@@ -82,6 +85,7 @@ struct DeleteRequest {
   bool counted = true;      ///< in the statistics
   bool mark_stale = false, set_expiry = false;
   std::uint32_t expiry = 0;
+  std::uint64_t new_cas = 0;  ///< of the item that is marked; 0: the next
 };
 
 enum class Counted : std::uint8_t { ok, not_found, non_numeric, exists, no_memory };
@@ -90,6 +94,7 @@ struct CountRequest {
   std::uint64_t delta = 1, cas = 0;
   bool set_expiry = false;
   std::uint32_t expiry = 0;
+  std::uint64_t new_cas = 0;  ///< the item's; 0: the next
 };
 struct CountAnswer {
   Counted counted;

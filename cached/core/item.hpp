@@ -86,6 +86,14 @@ static_assert(sizeof(Item) == 48);
 constexpr std::uint8_t kSegmentMask = 192, kClassMask = 63;
 enum Segment : std::uint8_t { kHot = 0, kWarm = 64, kCold = 128, kTemporary = 192 };
 
+/// Whether an item that the cache makes itself keeps that its key came in base64: one for `N`, a longer
+/// number, a joined value. memcached forgets it there; a key that would break a line of text keeps it here.
+inline bool keeps_base64(std::string_view key) {
+  for (const char letter : key)
+    if (static_cast<unsigned char>(letter) <= ' ') return true;
+  return false;
+}
+
 /// Bytes of an item before it exists.
 constexpr std::size_t item_head_size(std::size_t key_length, bool has_cas, bool has_flags) {
   return sizeof(Item) + (has_cas ? 8 : 0) + key_length + 1 + (has_flags ? 4 : 0);

@@ -41,6 +41,12 @@ struct MetaProtocol::Flags {
       if (words[n][0] == flag) return words[n].substr(1);
     return {};
   }
+  /// The token of a flag with a number; 0 without the flag.
+  std::uint64_t number(char flag) const {
+    std::uint64_t value = 0;
+    if (const std::string_view text = token(flag); !text.empty()) to_number(text, value);
+    return value;
+  }
   bool has(char flag) const {
     for (unsigned n = first; n < words.count; ++n)
       if (words[n][0] == flag) return true;
@@ -83,6 +89,7 @@ bool MetaProtocol::read(const Words& words, unsigned first, Errors errors, Flags
         if (!to_time(token, time)) wrong = kBadToken;
         break;
       case 'C':
+      case 'E':
         if (!to_number(token, number)) wrong = kBadToken;
         break;
       case 'F':
@@ -170,6 +177,7 @@ void MetaProtocol::get(const Words& words) {
     lookup.recache_below = least;
   }
   lookup.key_is_binary = flags.binary_key;
+  lookup.new_cas = flags.number('E');
 
   // The value is copied behind the room for the longest header, and moved down when the header is known.
   constexpr std::size_t kHeader = 1024;
@@ -268,7 +276,7 @@ void MetaProtocol::set(const Words& words) {
         return refuse("CLIENT_ERROR invalid mode for ms M token");
     }
   }
-  if (flags.has('C')) to_number(flags.token('C'), request.cas);
+  request.cas = flags.number('C'), request.new_cas = flags.number('E');
   // Modes that store over an item match only with its unique, and no item has 0.
   const bool replaces = request.mode == StoreMode::set || request.mode == StoreMode::replace;
   request.must_match = flags.has('C') && replaces;
@@ -341,6 +349,8 @@ void MetaProtocol::value_complete() {
     if (flag == 'O') s_.output_.append(" "), s_.output_.append(flags.words[n]);
     if (flag == 'k') append_key(s_.output_, key, flags.binary_key);
     if (flag == 'c') s_.output_.append(fmt::format(" c{}", answer.cas));
+    // The stored item's size: more than was sent, if it was appended.
+    if (flag == 's' && answer.stored == Stored::stored) s_.output_.append(fmt::format(" s{}", answer.length));
   }
   s_.output_.append("\r\n");
 }
@@ -350,7 +360,8 @@ void MetaProtocol::remove(const Words& words) {
   Flags flags;
   if (!has_shape(words, kTooMany) || !read(words, 2, Errors::one, flags)) return;
   DeleteRequest request;
-  if ((request.must_match = flags.has('C'))) to_number(flags.token('C'), request.cas);
+  request.must_match = flags.has('C');
+  request.cas = flags.number('C'), request.new_cas = flags.number('E');
   request.mark_stale = flags.has('I');
   if ((request.set_expiry = flags.has('T'))) request.expiry = expiry_of(flags, 'T');
   switch (s_.engine_.remove(s_.counters_, s_.key(flags.key), request)) {
@@ -369,8 +380,7 @@ void MetaProtocol::arithmetic(const Words& words) {
   Flags flags;
   if (!has_shape(words, kTooMany) || !read(words, 2, Errors::one, flags)) return;
   CountRequest request;
-  std::uint64_t initial = 0;
-  if (flags.has('J')) to_number(flags.token('J'), initial);
+  const std::uint64_t initial = flags.number('J');
   if (flags.has('D')) to_number(flags.token('D'), request.delta);
   if (flags.has('M')) {
     const std::string_view mode = flags.token('M');
@@ -381,7 +391,7 @@ void MetaProtocol::arithmetic(const Words& words) {
     else
       return s_.error("CLIENT_ERROR invalid mode for ma M token");
   }
-  if (flags.has('C')) to_number(flags.token('C'), request.cas);
+  request.cas = flags.number('C'), request.new_cas = flags.number('E');
   if ((request.set_expiry = flags.has('T'))) request.expiry = expiry_of(flags, 'T');
   const Key key = s_.key(flags.key);
   CountAnswer answer = s_.engine_.count(s_.counters_, key, request);
@@ -391,10 +401,11 @@ void MetaProtocol::arithmetic(const Words& words) {
     const std::uint32_t expiry = expiry_at(flags, words.count, 0, true);
     Item* item = s_.engine_.allocate(key, 0, expiry, static_cast<std::uint32_t>(digits.size()));
     if (!item) return s_.error("SERVER_ERROR Out of memory allocating new item");
-    if (flags.binary_key) item->set(Item::kKeyBinary);
+    if (flags.binary_key && keeps_base64(flags.key)) item->set(Item::kKeyBinary);
     std::memcpy(item->data(), digits.data(), digits.size());
     std::memcpy(item->data() + digits.size(), "\r\n", 2);
-    const StoreAnswer stored = s_.engine_.store(s_.counters_, item, key.hash, {.mode = StoreMode::add});
+    const StoreAnswer stored =
+        s_.engine_.store(s_.counters_, item, key.hash, {.mode = StoreMode::add, .new_cas = request.new_cas});
     if (stored.stored != Stored::stored) return finish("NS", flags);
     answer = {Counted::ok, initial, stored.cas};
   }

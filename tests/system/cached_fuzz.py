@@ -138,9 +138,17 @@ def session(seed: int, protocol: str, wild: bool) -> list[bytes]:
         request = make(draw)
         if wild and protocol != "binary" and draw.random() < 0.08:
             request = changed(request, draw)
-        if not loses_answers(request) and not request.startswith(left_out):
+        if not loses_answers(request) and not is_of_later_versions(request) and not request.startswith(left_out):
             requests.append(request)
     return requests + [b"mg %s v f s t\r\n" % name for name in KEYS if protocol == "meta"]
+
+
+def is_of_later_versions(request: bytes) -> bool:
+    """Flags of meta commands that memcached 1.6.18 does not know, or whose answer it leaves out."""
+    name, _, rest = request.partition(b"\n")[0].partition(b" ")
+    flags = rest.split()[1:]
+    late = b"Es" if name == b"ms" else b"E"
+    return name in (b"mg", b"ms", b"md", b"ma") and any(flag[:1] in late for flag in flags)
 
 
 def loses_answers(request: bytes) -> bool:
@@ -193,9 +201,10 @@ def unpadded_values(answer: bytes) -> bytes:
 
 
 def decoded(name: re.Match[bytes]) -> bytes:
-    """A key in base64 as its bytes. memcached forgets that a key came in base64 where it makes the item itself (for N,
-    a longer number, an append or prepend): then it answers the bytes, be they ends of lines."""
-    return name[1] + base64.b64decode(name[2])
+    """A key in base64 as its bytes, if it has some that break a line. Where memcached makes the item itself, it answers
+    even these (for N, a longer number, an append or prepend)."""
+    key = base64.b64decode(name[2])
+    return name[1] + key if min(key) <= 32 else name[0]
 
 
 def masked(protocol: str, answer: bytes) -> list[bytes]:
@@ -204,7 +213,7 @@ def masked(protocol: str, answer: bytes) -> list[bytes]:
         answer = unpadded_values(answer)
         answer = re.sub(rb"(?m)^(VALUE \S+ \d+ \d+) \d+", rb"\1 N", answer)
         answer = re.sub(rb"(?m)^((?:HD|VA|NF|NS|EX|EN)\b.* k)([A-Za-z0-9+/]+=*) b\b", decoded, answer)
-        answer = re.sub(rb"(?m)^(ME )(YQ==|bnVt|AYU=|AAEC)(?= )", decoded, answer)
+        answer = re.sub(rb"(?m)^(ME )(AYU=|AAEC)(?= )", decoded, answer)
         answer = re.sub(rb"(?m)^(ME .* la)=\d+ cas=\d+", rb"\1 cas", answer)
         answer = re.sub(rb"(?m)^((?:HD|VA|NF|NS|EX|EN)\b[^\r\n]*?) c\d+", rb"\1 cN", answer)
         answer = re.sub(rb"(?m)^(?:HD|VA)\b.*$", lambda line: re.sub(rb" t(\d+)", rounded, line[0]), answer)

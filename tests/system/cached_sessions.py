@@ -106,7 +106,7 @@ SESSIONS: dict[str, str] = {
     "meta errors in their order": (
         "ms a 1 Tx Fx|0|ms a 1 Fx Tx|0|ms a 1 Fx|0|ms a 1 Cx Mxx|0|ms a 1 Mxx Rx|0|ms a 1 Tx Z|0|ms a 1 Z Tx|0"
         "|ms a 1 Jx|0|ms a 1 Dx Fx|0|ms !!! 1 Tx b|0|ms !!! 1 b Tx|0|ms a 1 Mx Fx|0|ms a 1 Tx OOPAQUE|0"
-        "|ms a 1 S1|0|ms a 1 h l f s t u v N30 D2 J3|0|mg a Tx x|mg a T1 T1 x|mg !!! Tx b|mg !!! b Tx|mg a Fx|mg a Cx"
+        "|ms a 1 S1|0|ms a 1 h l f t u v N30 D2 J3|0|mg a Tx x|mg a T1 T1 x|mg !!! Tx b|mg !!! b Tx|mg a Fx|mg a Cx"
         "|mg a Mxx|mg a Jx I|mg a Dx|md !!! b Tx|md a Dx Jx|ma a Sx|ma a Mxx|me !!! b|ms LONG 1|0|ms LONG 1 I O1|0"
     ),
     "meta flags, too many": (
@@ -121,6 +121,11 @@ SESSIONS: dict[str, str] = {
     ),
     "meta uniques of nothing": (
         "ms a 1 ME C5|x|ms a 1 ME C5|y|ms b 1 MR C5|x|ms b 1 MA C5|x|ms b 1 MP C5 I|x|ms b 1 C5|x|mg a v"
+    ),
+    "meta keys in base64 of items that the server makes": (
+        "mg YQ== b k N30|mg YQ== b k|me a|ma bnVt b k N0 J9|mg bnVt b k|ma bnVt b k|mg bnVt b k|ms Yg== 1 b k|x"
+        "|mg Yg== b k|ms Yg== 1 b MA k|y|mg Yg== b k|me Yg== b|ms Yw== 1 b|9|mg Yw== b k|ma Yw== b k|mg Yw== b k"
+        "|ms ZA== 1 b|x|ms ZA== 1 MP b|y|mg ZA== b k v|mg ZQ== b k"
     ),
     "meta quiet creation": "ma n N0 q v|ma n q v|ma n q|mn|ma m N0 q k O1|ma p N0 q T90|mn",
     "numbers before white space": "set a 0 0 1\r |x|touch a 0\r b|get a|set n 0 0 1|5|incr n 2\t|incr n 2\tx|decr n 1x",

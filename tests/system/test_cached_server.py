@@ -102,6 +102,40 @@ def test_a_unique_that_is_wrong_is_answered_as_by_memcached(
     assert int.from_bytes(answer[6:8], "big") == status
 
 
+def answers_in_turn(server: Running, expected: list[tuple[str, str]]) -> None:
+    server.ask(b"flush_all\r\nquit\r\n")
+    for request, answer in expected:
+        assert server.ask(encode(request) + b"quit\r\n") == encode(answer), request
+
+
+def test_a_client_may_choose_the_unique(one_server: Running) -> None:
+    """The flag E of later versions of memcached, wherever an item gets a unique: above those of flushes before."""
+    wrong = "CLIENT_ERROR bad token in command line format"
+    expected = [
+        ("ms a 1 E100 c|x", "HD c100"), ("mg a c", "HD c100"), ("ms a 1 C99 E200|y", "EX"),
+        ("ms a 1 C100 E200 c|y", "HD c200"), ("ms a 1 MA E205 c|z", "HD c205"), ("mg a c v", "VA 2 c205|yz"),
+        ("ma n N0 J5 E7 c", "HD c7"), ("ma n E9 c", "HD c9"), ("ma n C9 E11 D100 c", "HD c11"), ("ma n C9 E12", "EX"),
+        ("mg n c v", "VA 3 c11|106"), ("mg v N30 E55 c", "HD c55 W"), ("mg v N30 E56 c", "HD c55 Z"),
+        ("md a I C1 E300", "EX"), ("md a I E300", "HD"), ("mg a c", "HD c300 X W"), ("ms a 1 Ex|0", wrong),
+        ("ms a 1 E|0", wrong), ("mg a Ex", wrong), ("mg a c", "HD c300 Z X"),
+    ]  # fmt: skip
+
+    def raised(text: str) -> str:
+        return re.sub(r"(?<= [ECc])\d+", lambda unique: str(10**12 + int(unique[0])), text)
+
+    answers_in_turn(one_server, [(raised(request), raised(answer)) for request, answer in expected])
+    unique = one_server.ask(b"ms a 1 E0 c\r\nx\r\nquit\r\n")  # 0 is no unique, so it chooses none
+    assert int(unique.removeprefix(b"HD c")) > 0
+
+
+def test_a_meta_set_answers_the_size_of_what_is_stored(one_server: Running) -> None:
+    """The flag s of later versions of memcached."""
+    answers_in_turn(one_server, [
+        ("ms a 3 s|abc", "HD s3"), ("ms a 2 MA s k|de", "HD s5 ka"), ("ms a 1 MP k s|-", "HD ka s6"),
+        ("ms a 1 ME s|x", "NS"), ("ms b 0 s|", "HD s0"), ("ms a 2000 s|BIG(2000)", "HD s2000"),
+    ])  # fmt: skip
+
+
 def test_memccapable_passes_all_54_tests(start: Callable[..., Running]) -> None:
     if not shutil.which("memccapable"):
         pytest.skip("libmemcached-tools is not installed")
