@@ -66,10 +66,12 @@ void declare(CommandLine& line, Options& o) {
        {"tbb-step", VariantName::tbb_step},
        {"tbb-lookup", VariantName::tbb_lookup},
        {"olc", VariantName::olc},
-       {"masstree", VariantName::masstree}},
+       {"masstree", VariantName::masstree},
+       {"bwtree", VariantName::bwtree}},
       "How the index works: tasks (default); for comparison the same tree on threads, on threads with 16 "
       "interleaved lookups, as a oneTBB task a visit, as a oneTBB task an operation; other indexes on "
-      "threads: a B+-tree with optimistic lock coupling (olc), Masstree (masstree)");
+      "threads: a B+-tree with optimistic lock coupling (olc), Masstree (masstree), "
+      "a Bw-tree (bwtree)");
   line.add_choice<Sync>(
       "--sync", o.sync,
       {{"spin", Sync::spin},
@@ -134,6 +136,8 @@ std::unique_ptr<Variant> make_variant(const Options& o) {
       return make_olc_variant();
     case VariantName::masstree:
       return make_masstree_variant();
+    case VariantName::bwtree:
+      return make_bwtree_variant();
     case VariantName::tbb_step:
     case VariantName::tbb_lookup:
       break;

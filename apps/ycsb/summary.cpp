@@ -30,6 +30,8 @@ std::string name_of(VariantName variant) {
       return "olc";
     case VariantName::masstree:
       return "masstree";
+    case VariantName::bwtree:
+      return "bwtree";
   }
   return "";
 }

@@ -26,6 +26,7 @@ enum class VariantName : std::uint8_t {
   tbb_lookup,   ///< a oneTBB task for every operation
   olc,          ///< threads on another index: a B+-tree with optimistic lock coupling
   masstree,     ///< threads on Masstree
+  bwtree,       ///< threads on a Bw-tree
 };
 
 /// Whether it is an index of its own, with its own way to keep threads apart.
@@ -75,6 +76,7 @@ std::unique_ptr<Variant> make_task_variant();
 std::unique_ptr<Variant> make_thread_variant(Sync sync, bool is_interleaved);
 std::unique_ptr<Variant> make_olc_variant();
 std::unique_ptr<Variant> make_masstree_variant();
+std::unique_ptr<Variant> make_bwtree_variant();
 #if defined(RUBATO_HAS_TBB)
 /// Sync::spin, rw, optimistic or speculative.
 std::unique_ptr<Variant> make_tbb_variant(Sync sync, bool is_task_a_step);

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/release/bin/ycsb-native"
 
-INDEXES = ["olc", "masstree"]  # of their own, with their own synchronization
+INDEXES = ["olc", "masstree", "bwtree"]  # of their own, with their own synchronization
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="ycsb-native is not built")
 

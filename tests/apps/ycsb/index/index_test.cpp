@@ -159,7 +159,7 @@ TYPED_TEST(IndexOnThreads, HoldsWhatAllThreadsInsertAtOnePlace) {
 /// A window that slides over the records: nodes become empty as fast as others fill.
 template <class I>
 class IndexMemory : public testing::Test {};
-TYPED_TEST_SUITE(IndexMemory, IndexesThatFree);
+TYPED_TEST_SUITE(IndexMemory, IndexesThatMerge);
 
 TYPED_TEST(IndexMemory, OfEmptiedNodesIsFreedWhileOperationsGoOn) {
   constexpr Key kWindow = 2000, kRecords = 40'000;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/ycsb/index/blink_index.hpp"
+#include "apps/ycsb/index/bwtree/tree.hpp"
 #include "apps/ycsb/index/masstree/tree.hpp"
 #include "apps/ycsb/index/olc/tree.hpp"
 
@@ -24,10 +25,17 @@ struct SmallMasstree : masstree::Rules {
   static constexpr unsigned kWidth = 4;
 };
 
-using IndexesThatFree =
+/// Nodes of 8 entries, chains of 4.
+struct SmallBwTree : bwtree::Rules {
+  static constexpr unsigned kEntries = 8, kLeafChain = 4, kInnerChain = 3;
+};
+
+using AllIndexes =
+    testing::Types<BlinkIndex<VersionLatch>, olc::Tree<>, olc::Tree<SmallOlc>, masstree::Tree<>,
+                   masstree::Tree<SmallMasstree>, bwtree::Tree<>, bwtree::Tree<SmallBwTree>>;
+/// Indexes that give nodes back which removals made small.
+using IndexesThatMerge =
     testing::Types<olc::Tree<>, olc::Tree<SmallOlc>, masstree::Tree<>, masstree::Tree<SmallMasstree>>;
-using AllIndexes = testing::Types<BlinkIndex<VersionLatch>, olc::Tree<>, olc::Tree<SmallOlc>,
-                                  masstree::Tree<>, masstree::Tree<SmallMasstree>>;
 
 /// Calls what a test has set at a step, once.
 template <class Step>
