@@ -40,8 +40,15 @@ TEST(Programs, AloneHasTheWholeChipOrIsNoProgramOfTasks) {
   EXPECT_EQ(refusal_of({8}, tasks, as_it_is), "");
   EXPECT_THAT(refusal_of({6}, tasks, as_it_is), HasSubstr("program 1 (image) has tasks"));
   EXPECT_THAT(refusal_of({4, 4}, tasks, as_it_is), HasSubstr("start it alone"));
-  EXPECT_THAT(refusal_of({8}, tasks, [](Config& c) { c.core.model = "window"; }),
-              HasSubstr("core.model=inorder"));
+  EXPECT_EQ(refusal_of({8}, tasks, [](Config& c) { c.core.model = "window"; }), "");
+}
+
+TEST(Programs, RefuseToWatchContentionOnWindowCores) {
+  const auto watched = [](Config& c) {
+    c.core.model = "window";
+    c.run.contention = "true";
+  };
+  EXPECT_THAT(refusal_of({8}, {}, watched), HasSubstr("core.model=inorder"));
 }
 
 TEST(Programs, RefuseChecksThatAreOfOneProgramWithTasks) {
