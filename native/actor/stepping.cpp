@@ -28,6 +28,7 @@ void put_aside(engine::Cell& cell) {
   aside().push_back(&cell);
 }
 void forget_put_aside() {
+  if (!engine::steps().is_on()) return;  // then none is aside, and a run ends without a list's first memory
   const std::lock_guard lock(mutex);
   aside().clear();
 }
