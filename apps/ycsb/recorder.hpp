@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <vector>
@@ -35,11 +36,14 @@ class Recorder {
   }
 
   void invoke(std::uint64_t request) {
-    if ((request & mask_) == 0) event_of(request).invoked = now();
+    if ((request & mask_) != 0) return;
+    event_of(request).invoked = now();
+    if (has_history()) drain();
   }
   void respond(std::uint64_t request, const Answer& answer, const ScanBuffer* scan) {
     if ((request & mask_) != 0) return;
     Event& event = event_of(request);
+    if (has_history()) drain();
     event.responded = now();
     event.answer = answer;
     if (scan != nullptr && mask_ == 0) keep_scan(request, answer, *scan);
@@ -53,6 +57,9 @@ class Recorder {
   std::vector<std::uint64_t> latencies() const;
 
  private:
+  /// Between a time and a request's accesses. Else the processor may read before the first time is taken, and
+  /// what a request has written may become visible only after its last one: histories are in real time.
+  static void drain() { std::atomic_thread_fence(std::memory_order_seq_cst); }
   static std::uint64_t now() {
     return static_cast<std::uint64_t>(
         std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
