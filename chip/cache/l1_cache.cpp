@@ -81,6 +81,7 @@ void L1Cache::set_state(std::uint32_t slot, LineState state) {
 void L1Cache::invalidate(std::uint32_t slot) {
   const LineAddr line = line_at(slot);
   RUBATO_DCHECK(state_at(slot) != LineState::invalid);
+  moves.unused += words_[slot] >> 63;
   words_[slot] = 0;
   uses_of_[slot].stamp = 0;
   ++uses_;

@@ -15,6 +15,8 @@
 //            line here: a write then needs another check, and a read too if it was written. Until
 //            begin_marks() there are no marks, and none are needed
 //   tag      part of every filter key: another tag, and the filter is empty
+//   untouched  of a line that a hardware prefetcher brought and that no access has used: find() and hit() do
+//            not see it, so its first use goes to the protocol. The sign is the word's highest bit
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -56,6 +58,7 @@ struct L1Moves {
   std::uint64_t fills = 0;       ///< lines written into it
   std::uint64_t lines_read = 0;  ///< modified lines that its tile's L2 took
   std::uint64_t probes = 0;      ///< look-ups for the L2, which takes a line or the right to write it
+  std::uint64_t unused = 0;      ///< untouched lines that have left it
 };
 
 class L1Cache {
@@ -142,22 +145,24 @@ class L1Cache {
     std::uint32_t slot = 0;                ///< where the new line goes
   };
 
-  std::uint32_t find(LineAddr line) const {
-    // No early exit: where a line is cannot be predicted. A word is the line's with any state but invalid, 0.
-    const std::uint32_t base = set_of(line);
-    const std::uint64_t* const words = &words_[base];
-    const std::uint64_t first_valid = line.value << 2 | 1;
-    std::uint32_t found = kNoSlot;
-    for_each_of_eight(ways_,
-                      [&](std::uint32_t way) { found = words[way] - first_valid <= 2 ? base + way : found; });
-    return found;
+  std::uint32_t find(LineAddr line) const { return find_word(line, 0); }
+  /// The slot of an untouched line.
+  std::uint32_t find_untouched(LineAddr line) const { return find_word(line, kUntouched); }
+  /// find(), also of an untouched line.
+  std::uint32_t find_any(LineAddr line) const {
+    const std::uint32_t slot = find(line);
+    return slot != kNoSlot ? slot : find_untouched(line);
   }
+  /// A prefetcher has brought the line in `slot`.
+  void set_untouched(std::uint32_t slot) { words_[slot] |= kUntouched; }
+  /// An access uses the untouched line in `slot`.
+  void set_touched(std::uint32_t slot) { words_[slot] &= ~kUntouched; }
   LineState state(LineAddr line) const {
     const std::uint32_t slot = find(line);
     return slot == kNoSlot ? LineState::invalid : state_at(slot);
   }
   LineState state_at(std::uint32_t slot) const { return static_cast<LineState>(words_[slot] & 3); }
-  LineAddr line_at(std::uint32_t slot) const { return LineAddr{words_[slot] >> 2}; }
+  LineAddr line_at(std::uint32_t slot) const { return LineAddr{(words_[slot] & ~kUntouched) >> 2}; }
   std::uint32_t slots() const { return static_cast<std::uint32_t>(words_.size()); }
 
   /// The slot that a fill of `line`, which is not here, would take, and what it would evict. Changes nothing.
@@ -206,6 +211,7 @@ class L1Cache {
   void observe(L1Observer* observer);
 
  private:
+  static constexpr std::uint64_t kUntouched = std::uint64_t{1} << 63;  // of a word; lines have 58 bits
   static constexpr std::uint32_t kFilterEntries = 64;
   // Tags take the bits of a key that no line << 1 has; the last tag is kNoKey's.
   static constexpr unsigned kTagShift = 64 - kLineBits + 1;
@@ -233,6 +239,16 @@ class L1Cache {
     std::uint32_t slot = 0;
   };
 
+  std::uint32_t find_word(LineAddr line, std::uint64_t sign) const {
+    // No early exit: where a line is cannot be predicted. A word is the line's with any state but invalid, 0.
+    const std::uint32_t base = set_of(line);
+    const std::uint64_t* const words = &words_[base];
+    const std::uint64_t first_valid = sign | line.value << 2 | 1;
+    std::uint32_t found = kNoSlot;
+    for_each_of_eight(ways_,
+                      [&](std::uint32_t way) { found = words[way] - first_valid <= 2 ? base + way : found; });
+    return found;
+  }
   std::uint32_t set_of(LineAddr line) const {
     return static_cast<std::uint32_t>(line.value & set_mask_) * ways_;
   }

@@ -17,7 +17,7 @@ std::string find_violation_in_tile(const HierarchyView& view, const TileCaches& 
   const bool versions = view.versions.is_on();
   bool is_l2_old = false;
   for (std::uint32_t i = 0; i < tile.l1s().size(); ++i) {
-    const std::uint32_t l1_slot = tile.l1s()[i].find(tile.l1s()[i].inner(line));
+    const std::uint32_t l1_slot = tile.l1s()[i].find_any(tile.l1s()[i].inner(line));
     const bool holds = l1_slot != L1Cache::kNoSlot;
     if (holds && !here) return fmt::format("L1 {} holds it but the L2 does not", i);
     if (holds != ((l2.copies >> i & 1) != 0)) return fmt::format("the L2's record of L1 {} is wrong", i);

@@ -16,6 +16,8 @@ constexpr auto kL1 = &AccessParts::l1, kL2 = &AccessParts::l2, kLlc = &AccessPar
 AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
   rolling_back_ = kind == AccessKind::rollback;
   return private_path_.access(core, line, kind, now, [&](std::uint32_t l1_slot, bool is_in_l1) {
+    if (has_prefetchers()) [[unlikely]]
+      return leave_l1_prefetching(core, line, kind, l1_slot, is_in_l1, now);
     return leave_l1(core, line, kind, l1_slot, is_in_l1, now);
   });
 }

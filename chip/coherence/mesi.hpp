@@ -57,6 +57,9 @@ class Mesi final : public CacheProtocol {
   /// access() that the L1 alone cannot serve: see PrivatePath.
   [[gnu::noinline]] AccessResult leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uint32_t l1_slot,
                                           bool is_in_l1, Cycle now);
+  /// The same, and what a hardware prefetcher makes of it.
+  [[gnu::cold]] AccessResult leave_l1_prefetching(CoreId core, LineAddr own, AccessKind kind,
+                                                  std::uint32_t l1_slot, bool is_in_l1, Cycle now);
   bool serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,
                        CheckResult& check);
   bool check_in_tile(const Request& r, L2Line& line, Path& path, CheckResult& check);
@@ -79,6 +82,7 @@ class Mesi final : public CacheProtocol {
   };
   void prefetch_further(const Asked& asked) const;
   void prefetch_home(const TileCaches& tile, std::uint32_t slot) const;
+  void prefetch_line(CoreId core, LineAddr own, LineAddr used, Cycle now) override;
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void evict_from_llc(TileId home, std::uint32_t entry, Cycle at);
   void drop(LlcSlice& slice, std::uint32_t entry);

@@ -37,6 +37,7 @@ std::string Mesi::check_invariants() const {
 
 void Mesi::register_stats(StatRegistry& registry) const {
   parts_.register_stats(registry);
+  register_prefetchers(registry);
   for (std::uint32_t t = 0; t < tiles(); ++t) {
     parts_.register_tile(registry, t, slices_[t].counters, slices_[t].accesses);
     register_directory_rows(registry, t, slices_[t].directory);

@@ -24,7 +24,11 @@ void PrivatePath::fill_l1(const PrivateAccess& r, std::uint32_t l1_slot, std::ui
     parts.check_use(Hierarchy::l1_of(r.core, r.kind), l1.find(l1.inner(r.line)), r.line, r.write,
                     r.replaces_line());
   if (r.write && !left.empty()) left.on_store(r.line, l1);
-  if (!parts.warming.is_on()) l1.count_miss();
+  if (r.kind == AccessKind::prefetch) [[unlikely]] {
+    l1.set_untouched(l1.find(l1.inner(r.line)));
+  } else if (!parts.warming.is_on()) {
+    l1.count_miss();
+  }
 }
 
 }  // namespace rubato::chip

@@ -13,7 +13,7 @@ bool TileCaches::invalidate_l1s(std::uint32_t slot, std::uint32_t keeper) {
   const std::uint32_t asked = line.copies & ~kept;
   for (std::uint32_t rest = asked; rest != 0; rest &= rest - 1) {
     const auto l1 = static_cast<std::uint32_t>(std::countr_zero(rest));
-    const std::uint32_t l1_slot = l1s_[l1].find(l1s_[l1].inner(address));
+    const std::uint32_t l1_slot = l1s_[l1].find_any(l1s_[l1].inner(address));
     RUBATO_DCHECK(l1_slot != L1Cache::kNoSlot, "the L2 records an L1 copy that is not there");
     count(l1s_[l1].moves.probes);
     merge(l1, l1_slot, slot);
@@ -28,7 +28,7 @@ bool TileCaches::downgrade_owner(std::uint32_t slot) {
   L2Line& line = array_[slot];
   if (line.owner == 0) return false;
   const std::uint32_t l1 = line.owner - 1U;
-  const std::uint32_t l1_slot = l1s_[l1].find(l1s_[l1].inner(array_.line_at(slot)));
+  const std::uint32_t l1_slot = l1s_[l1].find_any(l1s_[l1].inner(array_.line_at(slot)));
   RUBATO_DCHECK(l1_slot != L1Cache::kNoSlot, "the L2 records an owner that is not there");
   count(l1s_[l1].moves.probes);
   merge(l1, l1_slot, slot);

@@ -148,6 +148,25 @@ void add_cache(std::vector<Key>& k, const CacheKeys& c) {
   k.push_back(number(c.latency, c.latency_member, "cycles", 1, 1000, c.latency_text, kTable));
 }
 
+void add_prefetcher(std::vector<Key>& k) {
+  k.push_back(choice("l1d.prefetcher", MEMBER(l1d.prefetcher), {"none", "stride", "next_line"},
+                     "Hardware prefetcher of a core's L1 data cache: of the lines behind the used one, or of "
+                     "those that follow at equal distances. It works in detail only, not in fast-forward.",
+                     kOurs));
+  k.push_back(number("l1d.prefetch_degree", MEMBER(l1d.prefetch_degree), "lines", 1, 16,
+                     "Lines that the prefetcher asks for at a miss or a first use of a prefetched line, at "
+                     "most.",
+                     kOurs));
+  k.push_back(number("l1d.prefetch_distance", MEMBER(l1d.prefetch_distance), "strides", 1, 63,
+                     "How far ahead of the used line the stride prefetcher asks, within a page of 4 KiB.",
+                     kOurs));
+  k.push_back(number("l1d.prefetch_streams", MEMBER(l1d.prefetch_streams), "streams", 1, 256,
+                     "Streams that the stride prefetcher follows at a time.", kOurs));
+  k.push_back(number("l1d.prefetch_entries", MEMBER(l1d.prefetch_entries), "lines", 1, 256,
+                     "Prefetched lines of a core that may be on their way at a time; others are dropped.",
+                     kOurs));
+}
+
 void add_memory(std::vector<Key>& k) {
   add_cache(k, {"l1i.size", "l1i.ways", "l1i.latency", "Bytes of a core's L1 instruction cache.",
                 "Ways of a core's L1 instruction cache.", "Cycles of an L1 instruction cache access.",
@@ -155,6 +174,7 @@ void add_memory(std::vector<Key>& k) {
   add_cache(k, {"l1d.size", "l1d.ways", "l1d.latency", "Bytes of a core's L1 data cache.",
                 "Ways of a core's L1 data cache.", "Cycles of an L1 data cache hit.", MEMBER(l1d.size),
                 MEMBER(l1d.ways), MEMBER(l1d.latency), false});
+  add_prefetcher(k);
   add_cache(k, {"l2.size", "l2.ways", "l2.latency",
                 "Bytes of a tile's L2 cache, which includes its L1 caches; auto: 64 KiB a core of the tile.",
                 "Ways of a tile's L2 cache, which has 4 sets or more.", "Cycles of an L2 access.",

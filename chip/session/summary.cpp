@@ -79,6 +79,38 @@ OrderedJson caches_json(const Counts& roi, std::size_t program) {
   return out;
 }
 
+/// Sums over the L1Ds' prefetchers; without prefetchers all are 0.
+struct Prefetches {
+  static constexpr std::string_view kCounts[] = {"issued", "dropped", "useful",
+                                                 "late",   "useless", "uncovered"};
+  Prefetches(const Counts& roi, std::uint32_t cores) {
+    for (std::size_t i = 0; i < std::size(kCounts); ++i)
+      for (std::uint32_t core = 0; core < cores; ++core)
+        of[i] += roi.of(fmt::format("core.{}.l1d.prefetch.{}", core, kCounts[i]));
+  }
+  std::uint64_t issued() const { return of[0]; }
+  std::uint64_t useful() const { return of[2]; }
+  std::uint64_t uncovered() const { return of[5]; }
+  /// Share of the prefetched lines that were used.
+  double accuracy() const { return share(useful(), issued()); }
+  /// Share of the misses that there would be without prefetches, as far as a prefetched line serves them.
+  double coverage() const { return share(useful(), useful() + uncovered()); }
+  static double share(std::uint64_t part, std::uint64_t all) {
+    return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+  }
+
+  std::array<std::uint64_t, std::size(kCounts)> of{};
+};
+
+OrderedJson json_of(const Prefetches& prefetches) {
+  OrderedJson out;
+  for (std::size_t i = 0; i < std::size(Prefetches::kCounts); ++i)
+    out[std::string(Prefetches::kCounts[i])] = prefetches.of[i];
+  out["accuracy"] = prefetches.accuracy();
+  out["coverage"] = prefetches.coverage();
+  return out;
+}
+
 std::string caches_text(const Counts& roi, std::size_t program) {
   const auto of = [&](const char* name) { return roi.of(fmt::format("program.{}.{}", program + 1, name)); };
   return fmt::format(
@@ -161,6 +193,7 @@ std::string summary_json(const SummaryInput& in) {
     const auto name = name_of(static_cast<TrafficClass>(t));
     out["network_bytes"][std::string(name)] = roi.of(fmt::format("net.bytes.{}", name));
   }
+  if (in.config.l1d.prefetcher != "none") out["prefetches"] = json_of(Prefetches(roi, in.config.chip.cores));
   if (roi.has("disk.reads"))
     for (const auto name : kDiskCounts) out["disk"][std::string(name)] = roi.of(fmt::format("disk.{}", name));
   out["check"] = name_of(in.check);
@@ -241,6 +274,12 @@ std::string summary_text(const SummaryInput& in) {
     bytes += roi.of(fmt::format("net.bytes.{}", name_of(static_cast<TrafficClass>(t))));
   }
   if (bytes != 0) out += fmt::format("  network: {} bytes\n", bytes);
+  if (in.config.l1d.prefetcher != "none") {
+    const Prefetches prefetches(roi, in.config.chip.cores);
+    out += fmt::format(
+        "  prefetches: {} lines, {:.1f} % of them used (accuracy); {:.1f} % of misses covered (coverage)\n",
+        prefetches.issued(), prefetches.accuracy() * 100, prefetches.coverage() * 100);
+  }
   if (roi.has("disk.reads"))
     out += fmt::format("  disk: {} bytes in {} reads, {} bytes in {} writes, busy for {} cycles\n",
                        roi.of("disk.read_bytes"), roi.of("disk.reads"), roi.of("disk.written_bytes"),

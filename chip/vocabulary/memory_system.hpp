@@ -22,7 +22,8 @@ namespace rubato::chip {
 /// `rollback` is the store that restores a value of an aborted task: unchecked, its traffic is of class
 /// aborts. `untracked_line_store` writes all bytes of the line at once: the old ones are not needed, so only
 /// the right to write travels, and memory is not read. `reserve` is the load of a load-reserved: a protocol
-/// may ask for the right that the store-conditional will need (K13).
+/// may ask for the right that the store-conditional will need (K13). `prefetch` is a hardware prefetcher's
+/// untracked read within a protocol; no core makes one.
 enum class AccessKind : std::uint8_t {
   load,
   store,
@@ -32,7 +33,8 @@ enum class AccessKind : std::uint8_t {
   untracked_store,
   untracked_line_store,
   rollback,
-  reserve
+  reserve,
+  prefetch
 };
 constexpr bool is_write(AccessKind kind) {
   return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::untracked_store ||

@@ -42,7 +42,7 @@ def test_a_run_passes_its_check_and_adds_up():
     run = rubato.run("sssp", cores=16, arguments=ARGUMENTS)
     s = run.summary
     written = json.loads((run.directory / "summary.json").read_text())
-    of_other_runs = {"lagging", "disk", "programs", "mean_program_cycles"}
+    of_other_runs = {"lagging", "disk", "prefetches", "programs", "mean_program_cycles"}
     assert written == s.model_dump(exclude=of_other_runs) and s.program == "sssp"
     assert (s.check, s.cores, s.name, s.complete) == ("passed", 16, "sssp", True)
     assert sum(s.cycle_breakdown.model_dump().values()) == pytest.approx(1)

@@ -18,6 +18,7 @@ struct AgentRecord {
   AgentLine line{};
   std::uint64_t givers = 0;       ///< tiles whose tokens came for the request under way, as SharerGroups'
   std::uint32_t waiters = 0;      ///< cores of the tile, a bit each
+  std::uint32_t prefetcher = 0;   ///< of the request under way: 1 + the core of the tile, if it is a prefetch
   std::uint32_t round = 0;        ///< of is_unblock_due and is_reserved: tells a late timer
   std::uint64_t transaction = 0;  ///< of the request that was fulfilled
   AccessParts parts{};            ///< of the request that was fulfilled

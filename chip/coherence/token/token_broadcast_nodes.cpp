@@ -100,6 +100,7 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
     const AgentOutcome out = slice_rules_.evict(state);
     if (out.sends[0].has_data) count(slice_accesses_[t.value].reads);
     node.lines.erase(victim);
+    node.places.erase(slot);
     Flight cause{.line = victim, .at = at};
     pass_on(out, cause, t, ServedBy::llc);
   }

@@ -21,6 +21,8 @@ AccessResult TokenTiles::access(CoreId core, LineAddr line, AccessKind kind, Cyc
 
 AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle now) {
   return private_path_.access(core, own, kind, now, [&](std::uint32_t l1_slot, bool is_in_l1) {
+    if (has_prefetchers()) [[unlikely]]
+      return leave_l1_prefetching(core, own, kind, l1_slot, is_in_l1, now);
     return leave_l1(private_path_.describe(core, own, kind), l1_slot, is_in_l1, now);
   });
 }
@@ -54,6 +56,10 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle
   return served;
 }
 
+void TokenTiles::fill_prefetched(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path) {
+  serve_in_tile(r, L1Cache::kNoSlot, false, slot, due, true, path);
+}
+
 AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now) {
   TokenAgent& agent = agents_[r.tile.value];
   TileCaches& tile = agent.caches;
@@ -82,6 +88,7 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
     const bool passes = !r.checked || check(r, tile.array()[slot], due, path, verdict);
     ServedBy served = ServedBy::l2;
     if (passes) served = serve_in_tile(r, l1_slot, is_in_l1, slot, due, verdict.exclusive, path);
+    if (due == nullptr && passes) seen_ = Seen::miss;
     if (due != nullptr) {
       end_use(r, *due, passes, path.at());
     } else if (r.write && record != nullptr && record->is_reserved) {
@@ -109,7 +116,17 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
     return path.blocked(BlockReason::protocol);
   }
   if (!is_warming()) record.waiters |= 1U << r.core.value % parts_.cores_per_tile;
-  if (is_open) return path.blocked(BlockReason::protocol);
+  if (is_open) {
+    if (record.prefetcher != 0) [[unlikely]]
+      join_prefetch(r, record);
+    return path.blocked(BlockReason::protocol);
+  }
+  make_request(r, agent, record, path);
+  return path.blocked(BlockReason::protocol);
+}
+
+void TokenTiles::make_request(const Request& r, TokenAgent& agent, AgentRecord& record, Path& path) {
+  seen_ = Seen::miss;
   if (record.line.is_readable()) {
     count(agent.caches.counters.upgrades);
   } else {
@@ -119,7 +136,6 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
   record.givers = 0;
   request(r, record, path);
   if (record.line.want != Want::none) ++agent.open;
-  return path.blocked(BlockReason::protocol);
 }
 
 /// The line that a request brought has been used.
@@ -267,8 +283,10 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
     // it.
     if (gate_.is_active()) ConflictGate::uncover(l2);
   }
-  // Warming, too, may fulfil a request that cores wait for.
-  if (is_warming() && record.waiters == 0) return;
+  const bool is_prefetch = record.prefetcher != 0;
+  if (is_prefetch && end_prefetch(t, flight.line, record, flight.at)) return;
+  // Warming, too, may fulfil a request that cores wait for, or a prefetch.
+  if (is_warming() && record.waiters == 0 && !is_prefetch) return;
   const Cycle at = is_warming() ? timeline_->now() : flight.at;
   start_timer(kHoldEnds, t, flight.line, record.round, at + kHold);
   for (std::uint32_t rest = std::exchange(record.waiters, 0), c = 0; rest != 0; rest >>= 1, ++c) {

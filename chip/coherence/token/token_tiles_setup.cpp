@@ -157,6 +157,7 @@ std::string TokenTiles::check_invariants() const {
 
 void TokenTiles::register_stats(StatRegistry& registry) const {
   parts_.register_stats(registry);
+  register_prefetchers(registry);
   for (std::uint32_t t = 0; t < tiles(); ++t)
     parts_.register_tile(registry, t, llc_counters(t), slice_accesses_[t]);
   if (mshrs_ != 0)

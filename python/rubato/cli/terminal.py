@@ -144,7 +144,11 @@ def rates(run: Run) -> list[tuple[str, str]]:
     moved = [
         f"{m.title} {m.said(v)} {m.unit}" for name, (m, v) in found.items() if name.endswith("gb_per_second") and v
     ]
-    rows = [("cache misses", ", ".join(caches)), ("bandwidth", ", ".join(moved))]
+    prefetches = [
+        f"{m.said(v)} {m.title.removeprefix('prefetch ')}"
+        for name, (m, v) in found.items() if name.startswith("l1d.prefetch_")
+    ]  # fmt: skip
+    rows = [("cache misses", ", ".join(caches)), ("prefetches", ", ".join(prefetches)), ("bandwidth", ", ".join(moved))]
     return [row for row in rows if row[1]]
 
 

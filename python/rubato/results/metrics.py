@@ -74,10 +74,19 @@ def _cache(name: str, statistics: str) -> list[Metric]:
     ]
 
 
+_USEFUL = '"core.*.l1d.prefetch.useful"'
+#: Of runs with a hardware prefetcher.
+_PREFETCHES = (
+    Metric("l1d.prefetch_accuracy", f'{_USEFUL} / "core.*.l1d.prefetch.issued"', "prefetch accuracy", "share"),
+    Metric("l1d.prefetch_coverage", f'{_USEFUL} / ({_USEFUL} + "core.*.l1d.prefetch.uncovered")', "prefetch coverage",
+           "share"),
+)  # fmt: skip
+
 #: Of the simulated chip, in the region of interest.
 BUILT_IN = (
     Metric("chip.ipc", "instructions / cycles", "IPC of the chip"),
     *_cache("l1d", "core.*.l1d"),
+    *_PREFETCHES,
     *_cache("l2", "tile.*.l2"),
     *_cache("llc", "tile.*.llc"),
     Metric("memory.gb_per_second", '64e-9 * ("mem.*.reads" + "mem.*.writes") / seconds', "memory", "GB/s"),

@@ -107,6 +107,19 @@ class Lagging(_Section):
     turn_switch_ns: float = 0
 
 
+class Prefetches(_Section):
+    """Of the L1Ds' hardware prefetchers, in the region of interest."""
+
+    issued: int = 0
+    dropped: int = 0
+    useful: int = 0
+    late: int = 0
+    useless: int = 0
+    uncovered: int = 0
+    accuracy: float = 0  #: useful / issued
+    coverage: float = 0  #: useful / (useful + uncovered)
+
+
 class L2Use(_Section):
     misses: int = 0
 
@@ -176,6 +189,7 @@ class Summary(_Section):
     suspended_attempts: SuspendedAttempts = Field(default_factory=SuspendedAttempts)
     cycle_breakdown: CycleBreakdown | None = None
     network_bytes: NetworkBytes | None = None
+    prefetches: Prefetches | None = None
     disk: Disk | None = None
     check: Literal["passed", "failed", "none"] = "none"
     long_tasks: LongTasks | None = None

@@ -45,6 +45,8 @@ class OneTile final : public CacheProtocol {
 
  private:
   TileCaches& l2() { return parts_.tiles[0]; }
+  /// access() asks no prefetcher.
+  void prefetch_line(CoreId, LineAddr, LineAddr, Cycle) override {}
   AccessResult leave_l1(const PrivateAccess& r, std::uint32_t l1_slot, Cycle now) {
     Path path(now);
     path.spend(&AccessParts::l1, parts_.l1_latency(r.kind));

@@ -76,6 +76,20 @@ INSTANTIATE_TEST_SUITE_P(Cores, RandomTraffic,
                                   std::to_string(i.param.cores_per_tile) + "aTile";
                          });
 
+TEST_P(RandomTraffic, KeepsEveryInvariantWithPrefetchers) {
+  const Traffic& t = GetParam();
+  for (const char* prefetcher : {"stride", "next_line"}) {
+    SCOPED_TRACE(prefetcher);
+    Config config = tiny_caches(t.cores, t.cores_per_tile);
+    config.l1d.prefetcher = prefetcher;
+    config.l1d.prefetch_degree = 4;
+    Rig rig(config), again(config);
+    std::uint64_t sum = 0;
+    ASSERT_NO_THROW(sum = run_traffic(rig, t, t.cores));
+    EXPECT_EQ(sum, run_traffic(again, t, t.cores));
+  }
+}
+
 struct Mutant {
   Mesi::Fault fault;
   const char* name;

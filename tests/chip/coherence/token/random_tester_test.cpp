@@ -36,6 +36,7 @@ struct Crowd {
   std::uint32_t sharer_bits = 64;
   bool delivers_all = false;
   bool moves = false;  // the split between directory and filter
+  const char* prefetcher = "none";
 };
 
 class Cores final : public EventHandler, public AccessClient {
@@ -92,6 +93,8 @@ class Cores final : public EventHandler, public AccessClient {
     c.coherence.capacity = crowd.capacity;
     c.coherence.filter = crowd.filter;
     c.l2.mshrs = crowd.mshrs;
+    c.l1d.prefetcher = crowd.prefetcher;
+    c.l1d.prefetch_degree = 4;
     c.coherence.tokens = crowd.tokens;
     c.coherence.sharer_bits = crowd.sharer_bits;
     c.coherence.deliver_all = crowd.delivers_all;
@@ -103,6 +106,8 @@ class Cores final : public EventHandler, public AccessClient {
     }
     return c;
   }
+  /// A page for each core if neighbours prefetch: a prefetch reads, too.
+  std::uint64_t private_lines() const { return config_.l1d.prefetcher == "none" ? 8 : 64; }
   bool now_and_then() { return rng_.below(64) == 0; }
 
   void on_access_ready(CoreId core, LineAddr, Cycle now) override {
@@ -124,7 +129,7 @@ class Cores final : public EventHandler, public AccessClient {
       // Lines that are replaced as a whole are private: until the owner has written one, no other core may
       // read it.
       if (w.kind == AccessKind::untracked_line_store || rng_.below(8) == 0)
-        w.line = LineAddr{65536 + core * 8 + rng_.below(4)};
+        w.line = LineAddr{65536 + core * private_lines() + rng_.below(4)};
     }
     const CoreId id{static_cast<std::uint32_t>(core)};
     L1Cache& l1 = w.kind == AccessKind::fetch ? protocol_.l1i(id) : protocol_.l1d(id);
@@ -213,6 +218,33 @@ TEST(RandomTesterReach, GoesWhereTheTablesHaveRows) {
 }
 
 constexpr const char *kSparse = "sparse", *kMosaic = "mosaic", *kFlask = "flask", *kTokenB = "tokenb";
+Crowd with_prefetcher(Crowd crowd, const char* prefetcher) {
+  crowd.prefetcher = prefetcher;
+  return crowd;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Prefetching, RandomTester,
+    testing::Values(
+        with_prefetcher({"SparseSixteen", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300}, "next_line"),
+        with_prefetcher({"SparseTiles", kSparse, 16, 4, 80, 2, 1, 0.5, "none", 100}, "stride"),
+        with_prefetcher({"SparseExclusive", kSparse, 16, 1, 200, 1, 1, 0.25, "none", 100, 4, true},
+                        "next_line"),
+        with_prefetcher({"TokenBSixteen", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300}, "next_line"),
+        with_prefetcher({"TokenBTiles", kTokenB, 16, 4, 80, 2, 1, 0.5, "none", 100, 1}, "stride"),
+        with_prefetcher({"TokenBExclusive", kTokenB, 16, 1, 200, 2, 1, 0.5, "none", 100, 4, true}, "stride"),
+        with_prefetcher({"TokenBTwoEntries", kTokenB, 16, 8, 40, 2, 1, 0.5, "none", 300, 4, false, 2},
+                        "next_line"),
+        with_prefetcher({"MosaicTiles", kMosaic, 12, 3, 80, 2, 1, 0.5, "none", 100}, "next_line"),
+        with_prefetcher({"MosaicExclusive", kMosaic, 4, 1, 200, 1, 1, 0.25, "none", 300, 4, true}, "stride"),
+        with_prefetcher({"FlaskSixteen", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300}, "next_line"),
+        with_prefetcher({"FlaskFilterFull", kFlask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30}, "stride"),
+        with_prefetcher({"FlaskExclusive", kFlask, 16, 1, 400, 2, 1, 0.5, "dlcbf", 100, 4, true},
+                        "next_line"),
+        with_prefetcher({"FlaskOneEntry", kFlask, 16, 4, 80, 8, 4, 4, "exact", 100, 4, false, 1},
+                        "next_line")),
+    [](const auto& of) { return std::string(of.param.name); });
+
 INSTANTIATE_TEST_SUITE_P(
     Tokens, RandomTester,
     testing::Values(
