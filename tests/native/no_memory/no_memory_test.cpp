@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <limits>
 #include <new>
@@ -132,8 +133,13 @@ Outcome in_child(Function function) {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(120);             // a hang ends, too
-    std::exit(function());  // not _exit(): what is left behind is to be found
+    alarm(120);  // a hang ends, too
+    try {
+      std::exit(function());  // not _exit(): what is left behind is to be found
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "in a child: %s\n", error.what());
+      std::_Exit(wrong);  // it must not go on with the tests
+    }
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return wrong;
