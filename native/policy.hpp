@@ -99,7 +99,7 @@ inline constexpr unsigned kWatchMicroseconds = 500;
 inline constexpr unsigned kLongestWatchMicroseconds = 4000;
 /// Microseconds between two looks, and how many such looks, where a task may be long that has made turns of
 /// actors due: three looks find it, so that messages of a long handler go out within 100. A look costs the
-/// system a few microseconds, so there are few. Tests: watch_pace_test.cpp, watch_test.cpp.
+/// system a few microseconds, so there are few. Test: watch_pace_test.cpp.
 inline constexpr unsigned kHurriedMicroseconds = 40;
 inline constexpr unsigned kHurriedLooks = 8;
 /// Looks at idle workers only, after which the watch sleeps: to wake it costs a system call. Row: idle.

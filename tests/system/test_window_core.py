@@ -78,12 +78,6 @@ def test_no_outcome_comes_that_rvwmo_forbids(protocol: str, lookahead: int, gues
         assert ": 0 forbidden" in line
 
 
-def test_tasks_are_refused_with_the_key(guests: Path, rubato_chip: Path) -> None:
-    done = run(rubato_chip, ["chip.cores=4", "core.model=window"], [guests / "sssp", "--generate", "road:10x10"])
-    assert done.returncode != 0
-    assert "core.model=inorder" in done.stderr
-
-
 def test_the_publications_machine_overlaps_misses(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
     options: list[str | Path] = ["--config", CONFIGS / "flask-16.toml", "--out", tmp_path, "--no-ff", guests / "openmp"]
     done = run(rubato_chip, [], options)

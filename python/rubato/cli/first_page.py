@@ -23,7 +23,7 @@ COMMANDS = {
     "sweep": "Run every combination of cores, modes, seeds and settings; finished runs are never lost or repeated.",
     "report": "Write one self-contained HTML file: speed-up, cycles, traffic, queues, timeline.",
     "export": "Write results as a table, CSV or Parquet: a row a run with what differs between runs and its numbers.",
-    "compare": "Show what differs between two runs: configuration, then statistics by size of change.",
+    "compare": "Show what differs between two runs: configuration, metrics, then statistics by size of change.",
     "apps": "List the applications, or show one's inputs, options and source.",
     "config": "Show, check and explain chip configurations.",
     "doctor": "Check what is installed, what is missing, and how to get it.",
