@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from rubato.errors import UsageError
@@ -91,10 +92,10 @@ def compare(before: Sweep, after: Sweep, own: Sequence[Metric] = ()) -> Comparis
 
 
 def _metric(metric: Metric, points: list[tuple[list[Run], list[Run]]]) -> MetricPoints:
-    metrics.values(metric, [run for ends in points for runs in ends for run in runs])
+    numbers = iter(metrics.values(metric, [run for ends in points for runs in ends for run in runs]))
 
     def mean(runs: list[Run]) -> Interval | None:
-        found = [number for run in runs if (number := metrics.value(metric, run)) is not None]
+        found = [number for number in islice(numbers, len(runs)) if number is not None]
         return interval(found) if found else None
 
     return MetricPoints(metric, [(mean(a), mean(b)) for a, b in points])
