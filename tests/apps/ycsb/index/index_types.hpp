@@ -83,4 +83,16 @@ class Alone {
   Session session_{epochs_, 0};
 };
 
+/// Keys 10, 20, ... to 300, in several leaves if nodes are small.
+template <class I>
+struct Filled : Alone<I> {
+  Filled() {
+    for (Key key = 10; key <= 300; key += 10) this->insert(key, key);
+  }
+  /// Makes all leaves around `key` split, as another thread would.
+  void split_around(Key key) {
+    for (Key k = key - 9; k < key + 10; ++k) this->index.insert(k, k, this->session());
+  }
+};
+
 }  // namespace rubato::apps::ycsb::index

@@ -198,24 +198,12 @@ struct WithoutDivisions : Interrupted {
   static constexpr bool kLooksForDivisions = false;
 };
 
-/// Keys 10, 20, ... in border nodes of 2 to 4 entries.
-template <class R>
-struct Filled : Alone<Tree<R>> {
-  Filled() {
-    for (Key key = 10; key <= 300; key += 10) this->insert(key, key);
-  }
-  /// Makes all border nodes around `key` split, as another thread would.
-  void split_around(Key key) {
-    for (Key k = key - 9; k < key + 10; ++k) this->index.insert(k, k, this->session());
-  }
-};
-
 /// @returns whether keys that are always there were found, though their border nodes were split at `step`.
 template <class R>
 bool finds_keys_that_move(Step step) {
   bool is_found = true;
   for (Key key = 20; key <= 290 && is_found; key += 10) {
-    Filled<R> tree;
+    Filled<Tree<R>> tree;
     Between::set(step, [&] { tree.split_around(key); });
     is_found = tree.lookup(key).is_found;
     EXPECT_TRUE(Between::has_happened());
@@ -256,7 +244,7 @@ template <class R>
 bool updates_keys_that_move() {
   bool is_right = true;
   for (Key key = 20; key <= 290 && is_right; key += 10) {
-    Filled<R> tree;
+    Filled<Tree<R>> tree;
     Between::set(Step::border_found, [&] { tree.split_around(key); });
     tree.update(key, 7);
     EXPECT_TRUE(Between::has_happened());
@@ -272,7 +260,7 @@ TEST(MasstreeSteps, AnUpdateOfAKeyThatMovesReachesIt) {
 /// A merge on the way: the reader is in a node that is removed.
 TEST(MasstreeSteps, AKeyInANodeThatIsMergedIsFound) {
   for (const Step step : {Step::child_found, Step::order_read, Step::entry_found}) {
-    Filled<Interrupted> tree;
+    Filled<Tree<Interrupted>> tree;
     Between::set(step, [&] {
       for (Key key = 10; key <= 300; key += 10) {
         if (key != 150) tree.index.remove(key, tree.session());

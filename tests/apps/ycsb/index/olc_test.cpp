@@ -23,22 +23,10 @@ struct WithoutVersion : Interrupted {
   static constexpr bool kLocksWhatItRead = false;
 };
 
-/// Keys 10, 20, ... in a tree of a few leaves.
-template <class R>
-struct Filled : Alone<Tree<R>> {
-  Filled() {
-    for (Key key = 10; key <= 300; key += 10) this->insert(key, key);
-  }
-  /// Makes all leaves around `key` split, as another thread would.
-  void split_around(Key key) {
-    for (Key k = key - 9; k < key + 10; ++k) this->index.insert(k, k, this->session());
-  }
-};
-
 /// @returns whether a key that is always there was found, though its leaf was split on the way to it.
 template <class R>
 bool finds_a_key_that_moves_on_the_way() {
-  Filled<R> tree;
+  Filled<Tree<R>> tree;
   bool is_found = true;
   for (Key key = 20; key <= 290 && is_found; key += 10) {
     // The last child on the way is the leaf: interrupt there, and at all children above.
@@ -56,7 +44,7 @@ TEST(OlcSteps, AKeyThatASplitMovesOnTheWayToItsLeafIsFound) {
 /// @returns whether a key that is always there was found, though its leaf changed under the reader.
 template <class R>
 bool finds_a_key_that_moves_in_its_leaf() {
-  Filled<R> tree;
+  Filled<Tree<R>> tree;
   Between::set(Step::entry_found, [&] { tree.split_around(150); });
   const bool is_found = tree.lookup(150).is_found;
   EXPECT_TRUE(Between::has_happened());
@@ -70,7 +58,7 @@ TEST(OlcSteps, AKeyThatMovesInItsLeafIsFound) {
 /// @returns whether a scan found all keys that are always there.
 template <class R>
 bool scans_keys_that_move() {
-  Filled<R> tree;
+  Filled<Tree<R>> tree;
   Between::set(Step::entry_found, [&] { tree.split_around(150); });
   ScanBuffer buffer;
   const unsigned found = tree.scan(150, 3, buffer);
@@ -85,7 +73,7 @@ TEST(OlcSteps, AScanOfALeafThatChangesBeginsAgain) {
 /// @returns whether the second of two insertions of a key noticed the first.
 template <class R>
 bool inserts_a_key_once() {
-  Filled<R> tree;
+  Filled<Tree<R>> tree;
   Between::set(Step::leaf_chosen, [&] { tree.index.insert(155, 1, tree.session()); });
   const Answer answer = tree.insert(155, 2);
   EXPECT_TRUE(Between::has_happened());
@@ -99,7 +87,7 @@ TEST(OlcSteps, AKeyThatAnotherThreadInsertsMeanwhileIsNotInsertedTwice) {
 /// @returns whether an update reached its key, though its leaf was split before it was locked.
 template <class R>
 bool updates_a_key_that_moves() {
-  Filled<R> tree;
+  Filled<Tree<R>> tree;
   Between::set(Step::leaf_chosen, [&] { tree.split_around(150); });
   tree.update(150, 7);
   EXPECT_TRUE(Between::has_happened());
