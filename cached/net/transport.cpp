@@ -31,6 +31,9 @@ ssize_t Transport::send_record(const Output& output, std::size_t most) {
   if (output.contiguous()) return tls_->send(output.begin(), output.pending());
   iovec pieces[kMostPieces];
   const int number = output.gather(pieces, kMostPieces);
+  // The middle of a large value is encrypted from where it lies.
+  if (number && pieces[0].iov_len >= most)
+    return tls_->send(static_cast<const char*>(pieces[0].iov_base), most);
   // The thread's, as an executor may send in any.
   static thread_local std::vector<char> room;
   room.resize(most);
