@@ -67,7 +67,7 @@ def drawn(key: str, size: str) -> tuple[Curve, ...]:
     return tuple(curve(name) for name in DRAWN[key][1])
 
 
-def over(key: str, slow: str, fast: str, size: str, bar: Bar, why: str = "", *, is_worst: bool = False) -> Row:
+def over(key: str, slow: str, fast: str, size: str, bar: Bar, *, is_worst: bool = False) -> Row:
     """The time of `slow` over that of `fast`: with the most threads up to four, or with those where it is largest."""
     counts = THREADS[size] if is_worst else (max(t for t in THREADS[size] if t <= 4),)
     pairs = [(timed(slow, threads, size), timed(fast, threads, size)) for threads in counts]
@@ -75,7 +75,7 @@ def over(key: str, slow: str, fast: str, size: str, bar: Bar, why: str = "", *, 
     def value(found: Samples) -> Interval:
         return max((found.ratio(a, b, "seconds") for a, b in pairs), key=lambda i: i.mean)
 
-    return Row(key, tuple(p for pair in pairs for p in pair), value, bar, why)
+    return Row(key, tuple(p for pair in pairs for p in pair), value, bar, WAITS)
 
 
 def rows_of(key: str, size: str) -> tuple[Row, ...]:
@@ -86,15 +86,15 @@ def rows_of(key: str, size: str) -> tuple[Row, ...]:
             "4": [over(f"{branch}-callable", branch, stages["Callable"], size, alike)],
             "6": [over(f"{branch}-max", stages["Max"], stages["Callable"], size, slower)],
             "8": [over(f"{branch}-lib", stages["Max"], stages["Lib"], size, slower)],
-            "9": [over(f"{branch}-on-commit", stages["Lib"], stages["onCommit"], size, slower, WAITS)],
+            "9": [over(f"{branch}-on-commit", stages["Lib"], stages["onCommit"], size, slower)],
             "10": [over(f"{branch}-baseline", stages["NoLock"], "Baseline", size, Bar(most=1.3), is_worst=True),
                    over(f"{branch}-lock", stages["onCommit"], stages["NoLock"], size, slower)],
         }.get(key, [])  # fmt: skip
     if key == "9":
-        found.append(over("IT-ahead", *ON_COMMIT, size, slower, WAITS))
+        found.append(over("IT-ahead", *ON_COMMIT, size, slower))
     if key == "11":
         found += [over("hourglass", "Hourglass", "IP-NoLock", size, alike),
-                  over("backoff", "Backoff", "Hourglass", size, slower, WAITS)]  # fmt: skip
+                  over("backoff", "Backoff", "Hourglass", size, slower)]  # fmt: skip
     return tuple(found)
 
 
