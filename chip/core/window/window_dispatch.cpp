@@ -1,24 +1,19 @@
 // Dispatch of a window core: semantics.inc once more, on registers and memory as they are when an instruction
-// is dispatched. See window_core.hpp.
+// is dispatched. See window_dispatch.hpp.
 // SPDX-License-Identifier: MIT
+#include "chip/core/window/window_dispatch.hpp"
+
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "chip/core/window/window_core.hpp"
 #include "chip/isa/semantics_macros.hpp"
 
 namespace rubato::chip {
 
 using namespace isa;  // semantics.inc speaks the ISA's names
-
-std::uint64_t WindowCore::read_counter(unsigned number) const {
-  const std::uint64_t value = number == csr::instret ? parts_.counters.instructions
-                              : number == csr::time  ? parts_.time_origin + cycle_ * 1000 / frequency_mhz_
-                                                     : cycle_;
-  report(&ExecutionObserver::on_counter, value);
-  return value;
-}
 
 namespace {
 
@@ -40,10 +35,106 @@ std::uint8_t float_flags(const HartState& hart) {
 
 }  // namespace
 
+std::uint64_t WindowDispatch::read_counter(unsigned number) const {
+  const PipelineParts& parts = w_.pipeline;
+  const std::uint64_t cycle = w_.point.cycle();
+  const std::uint64_t value = number == csr::instret ? parts.counters.instructions
+                              : number == csr::time  ? parts.time_origin + cycle * 1000 / parts.frequency_mhz
+                                                     : cycle;
+  w_.reports.execution(&ExecutionObserver::on_counter, value);
+  return value;
+}
+
+bool WindowDispatch::is_alone(bool stores) {
+  if (!w_.buffer.is_empty() || (stores && !w_.stores.empty())) {
+    w_.point.await_older();
+    return false;
+  }
+  w_.point.go_to(std::max({w_.now, w_.commits.last(), stores ? stores_.last_end() : 0}));
+  return w_.point.reaches_clock(w_.state.window);
+}
+
+bool WindowDispatch::fetch(LineAddr line) {
+  w_.point.go_to(w_.now);
+  if (!w_.point.reaches_clock(w_.state.window)) return false;
+  const AccessResult result = w_.port.access(line, AccessKind::fetch, w_.point.cycle());
+  if (!result.done) {
+    left();
+    return false;
+  }
+  w_.point.fetched(result.parts);
+  w_.point.go_to(result.cycle.value);
+  return true;
+}
+
+PipelineStop WindowDispatch::left() {
+  Departure& departure = w_.state.departure;
+  const PipelineStop why = std::exchange(departure.stop, PipelineStop::resume);
+  // On a conflict only an access that goes alone is blocked here, or one that has aborted its own task.
+  if (why == PipelineStop::blocked && departure.blocked_by == BlockReason::conflict_pending) return why;
+  if (why == PipelineStop::blocked) {
+    w_.point.await_line(departure.blocked_line);
+    w_.narrow();
+    return PipelineStop::resume;
+  }
+  if (why == PipelineStop::resume) w_.point.await_clock();
+  return why;
+}
+
+WindowEntry& WindowDispatch::add(const Insn& insn, Addr pc, std::uint64_t old_value) {
+  const std::uint64_t position = w_.buffer.tail();
+  WindowEntry& e = w_.buffer[position];
+  e.insn = insn;
+  e.pc = pc;
+  e.value = w_.state.hart.registers()[insn.rd];
+  e.old_value = old_value;
+  e.dispatched = w_.point.cycle();
+  e.issued = e.complete = WindowEntry::kUnknown;
+  e.stamp = ++stamp_;
+  e.parts = w_.point.fetch_parts();
+  w_.point.forget_fetch();
+  e.path = w_.pipeline.predictor.path();
+  e.state = WindowEntry::State::hangs;
+  e.awaits_decision = e.is_listed = e.is_alone = e.is_mispredicted = e.has_flags = false;
+  e.floor = e.dispatched + 1;
+  e.awaited_store = 0;
+  w_.issue.rename(e, position);
+  if (insn.cls == InsnClass::load) w_.commits.add_load();
+  w_.point.use_slot();
+  w_.buffer.add();
+  return e;
+}
+
+void WindowDispatch::finish_store(WindowEntry& e, Addr address, std::uint64_t value) {
+  e.address = address;
+  w_.stores.add({.position = w_.buffer.tail() - 1,
+                 .stamp = e.stamp,
+                 .address = address,
+                 .value = value,
+                 .bytes = e.insn.bytes});
+  w_.issue.schedule(e);
+}
+
+void WindowDispatch::finish_alone(WindowEntry& e, const IssueSlot& slot) {
+  e.issued = w_.point.cycle();
+  e.is_alone = true;
+  if (slot.source == ResultSource::access) e.parts = sum_of(e.parts, *slot.parts);
+  if (e.is_store()) stores_.note_alone(e, slot.done);
+  w_.issue.settle(e, w_.buffer.tail() - 1, slot.done);
+  commit_.retire();
+  w_.point.go_to(std::max(w_.point.cycle() + 1, w_.commits.last()));
+}
+
+void WindowDispatch::finish_jump(const WindowEntry& e) {
+  if (!e.is_mispredicted) return;
+  if (e.is_done()) return w_.point.mispredict(e.complete);
+  w_.point.await_branch(w_.buffer.tail() - 1);
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 
-PipelineStop WindowCore::dispatch() {
+PipelineStop WindowDispatch::run() {
   static const void* const labels[] = {
 #define RUBATO_INSN(name, ...) &&op_##name,
 #include "chip/isa/semantics.inc"
@@ -51,9 +142,13 @@ PipelineStop WindowCore::dispatch() {
   };
   // plain: register work. alone: it has been made, and `slot` says when it is complete.
   enum class Kind : std::uint8_t { plain, load, store, alone };
-  AddressSpace& memory = state_.ports.memory;
-  BlockCache& blocks = state_.ports.blocks;
-  std::uint64_t* const regs = state_.hart.registers();
+  PipelineParts& parts = w_.pipeline;
+  PipelineState& state = w_.state;
+  LoadStoreUnit& lsu = parts.lsu;
+  DispatchPoint& point = w_.point;
+  AddressSpace& memory = state.ports.memory;
+  BlockCache& blocks = state.ports.blocks;
+  std::uint64_t* const regs = state.hart.registers();
   PipelineStop stop = PipelineStop::resume;
   Block* block;
   const Insn* insn;
@@ -69,62 +164,60 @@ PipelineStop WindowCore::dispatch() {
     fp::enter();                         \
     uses_float = true;                   \
   }
-  if (parts_.resume.block != nullptr && parts_.resume.pc == state_.hart.pc &&
-      parts_.resume.generation == blocks.generation() &&
-      line_of(parts_.resume.block->pc) == parts_.fetch_line) {
-    block = parts_.resume.block;
-    insn = parts_.resume.insn;
+  if (parts.resume.block != nullptr && parts.resume.pc == state.hart.pc &&
+      parts.resume.generation == blocks.generation() && line_of(parts.resume.block->pc) == parts.fetch_line) {
+    block = parts.resume.block;
+    insn = parts.resume.insn;
     ENTER_FLOAT;
     goto* labels[static_cast<unsigned>(insn->op)];
   }
-  block = blocks.find(state_.hart.pc);
+  block = blocks.find(state.hart.pc);
 enter_block:
   insn = block->insns();
-  if (stall_ != Stall::none || cycle_ >= limit_) goto out;
-  if (const LineAddr line = line_of(block->pc); line != parts_.fetch_line && insn->op != Op::fetch_fault) {
-    if (state_.task.attempt != nullptr && state_.rights.lacks(block->pc, 1)) {
+  if (point.is_stalled() || point.is_at_limit()) goto out;
+  if (const LineAddr line = line_of(block->pc); line != parts.fetch_line && insn->op != Op::fetch_fault) {
+    if (state.task.attempt != nullptr && state.rights.lacks(block->pc, 1)) {
       if (!is_alone(true)) goto out;
-      state_.departure.leave_with_fault(FaultKind::fetch_access, block->pc);
+      state.departure.leave_with_fault(FaultKind::fetch_access, block->pc);
       stop = PipelineStop::fault;
       goto out;
     }
-    if (slots_ != 0) {  // one line of code a cycle
-      go_to(cycle_ + 1);
-      if (cycle_ >= limit_) goto out;
+    if (!point.is_cycle_fresh()) {  // one line of code a cycle
+      point.go_to(point.cycle() + 1);
+      if (point.is_at_limit()) goto out;
     }
-    if (insn->op != Op::host_call && !state_.ports.l1i.hit(line, false) && !fetch(line)) goto out;
-    parts_.fetch_line = line;
+    if (insn->op != Op::host_call && !state.ports.l1i.hit(line, false) && !fetch(line)) goto out;
+    parts.fetch_line = line;
   }
   ENTER_FLOAT;
   goto* labels[static_cast<unsigned>(insn->op)];
 
 #define INSN (*insn)
 #define REGS regs
-#define STATE state_.hart
+#define STATE state.hart
 #define PC (block->pc + insn->offset)
-#define PROLOGUE                                                                 \
-  if (!make_room(*insn) || cycle_ >= limit_) goto out;                           \
-  kind = Kind::plain;                                                            \
-  if (insn->cls == InsnClass::system) {                                          \
-    if (!is_alone(false)) goto out;                                              \
-    GO_ALONE(cycle_ + 1);                                                        \
-  }                                                                              \
-  if (block->has_float && !buffer_.is_empty()) flags = float_flags(state_.hart); \
+#define PROLOGUE                                                                  \
+  if (!room_.make(*insn) || point.is_at_limit()) goto out;                        \
+  kind = Kind::plain;                                                             \
+  if (insn->cls == InsnClass::system) {                                           \
+    if (!is_alone(false)) goto out;                                               \
+    GO_ALONE(point.cycle() + 1);                                                  \
+  }                                                                               \
+  if (block->has_float && !w_.buffer.is_empty()) flags = float_flags(state.hart); \
   old_value = regs[insn->rd]
 #define GO_ALONE(complete_) \
   kind = Kind::alone;       \
-  slot = { cycle_, (complete_), ResultSource::core, nullptr }
+  slot = { point.cycle(), (complete_), ResultSource::core, nullptr }
 // Dispatched and executed; `e` is its entry.
 #define ADD                                   \
   WindowEntry& e = add(*insn, PC, old_value); \
   if (block->has_float && insn->is_float()) e.has_flags = true, e.float_flags = flags
-#define LATENCY latency_[static_cast<unsigned>(insn->cls)]
 // Is it over already?
-#define PASSES                                                                          \
-  (passes() && (kind == Kind::plain   ? (pass(*insn, issue_now(*insn) + LATENCY), true) \
-                : kind == Kind::load  ? pass_load(*insn, accessed)                      \
-                : kind == Kind::store ? pass_store(*insn, accessed, stored)             \
-                                      : false))
+#define PASSES                                                                               \
+  (commit_.is_open() && (kind == Kind::plain   ? (commit_.pass(*insn), true)                 \
+                         : kind == Kind::load  ? commit_.pass_load(*insn, accessed)          \
+                         : kind == Kind::store ? commit_.pass_store(*insn, accessed, stored) \
+                                               : false))
 #define COMPLETE \
   if (!PASSES) { \
     ADD;         \
@@ -132,28 +225,22 @@ enter_block:
   }              \
   static_assert(true)
 // A branch or an indirect jump, with what the predictor knew of it.
-#define RESOLVE(is_right)                                      \
-  if (passes()) {                                              \
-    const std::uint64_t complete = issue_now(*insn) + LATENCY; \
-    pass(*insn, complete);                                     \
-    ++parts_.counters.branches;                                \
-    if (!(is_right)) {                                         \
-      ++parts_.counters.mispredicts;                           \
-      go_to(complete - 1 + mispredict_);                       \
-    }                                                          \
-  } else {                                                     \
-    ADD;                                                       \
-    e.is_mispredicted = !(is_right);                           \
-    FINISH;                                                    \
-    finish_jump(e);                                            \
+#define RESOLVE(is_right)                 \
+  if (commit_.is_open()) {                \
+    commit_.pass_jump(*insn, (is_right)); \
+  } else {                                \
+    ADD;                                  \
+    e.is_mispredicted = !(is_right);      \
+    FINISH;                               \
+    finish_jump(e);                       \
   }
 #define FINISH                           \
   switch (kind) {                        \
     case Kind::plain:                    \
-      schedule(e);                       \
+      w_.issue.schedule(e);              \
       break;                             \
     case Kind::load:                     \
-      finish_load(e, accessed);          \
+      loads_.dispatch(e, accessed);      \
       break;                             \
     case Kind::store:                    \
       finish_store(e, accessed, stored); \
@@ -163,104 +250,105 @@ enter_block:
       finish_alone(e, slot);             \
       break;                             \
   }                                      \
-  retire()
+  commit_.retire()
 // An access goes alone through the load-store unit: `made` says whether it was made. A task's may have
 // aborted others: nothing strict passes the next events of their cores.
-#define ACCESS_ALONE(made)                                            \
-  if (!(made)) goto left;                                             \
-  if (state_.task.is_task) limit_ = std::min(limit_, dispatch_end()); \
-  go_to(slot.issue)
+#define ACCESS_ALONE(made)                     \
+  if (!(made)) goto left;                      \
+  if (state.task.is_task) w_.note_disturbed(); \
+  point.go_to(slot.issue)
 // The load-store unit has dropped the access: it is a doomed run's, without the right to it.
 #define SKIP_ALONE slot = { slot.issue, slot.issue + 1, ResultSource::core, nullptr }
-#define REPORT(event, ...) report(&ExecutionObserver::event, __VA_ARGS__)
-#define LOAD(T, name, address)                                                                        \
-  accessed = (address);                                                                               \
-  const bool is_plain_##name = (accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&             \
-                               (memory.attributes(accessed) & Page::kRead) != 0 &&                    \
-                               !tasks_.is_guarded(accessed);                                          \
-  bool skips_##name = false;                                                                          \
-  if (is_plain_##name) {                                                                              \
-    kind = Kind::load;                                                                                \
-  } else {                                                                                            \
-    if (!is_alone(true)) goto out;                                                                    \
-    GO_ALONE(0);                                                                                      \
-    ACCESS_ALONE(lsu_.load(accessed, sizeof(T), slot, false));                                        \
-    skips_##name = lsu_.take_skip();                                                                  \
-    if (skips_##name) SKIP_ALONE;                                                                     \
-  }                                                                                                   \
-  const std::uint64_t raw_##name = skips_##name ? 0 : seen(accessed, sizeof(T), buffer_.tail());      \
-  if (kind == Kind::alone) REPORT(on_load, accessed, unsigned{sizeof(T)}, std::uint64_t{raw_##name}); \
-  T name;                                                                                             \
+#define REPORT(event, ...) w_.reports.execution(&ExecutionObserver::event, __VA_ARGS__)
+#define LOAD(T, name, address)                                                                            \
+  accessed = (address);                                                                                   \
+  const bool is_plain_##name = (accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                 \
+                               (memory.attributes(accessed) & Page::kRead) != 0 &&                        \
+                               !w_.tasks.is_guarded(accessed);                                            \
+  bool skips_##name = false;                                                                              \
+  if (is_plain_##name) {                                                                                  \
+    kind = Kind::load;                                                                                    \
+  } else {                                                                                                \
+    if (!is_alone(true)) goto out;                                                                        \
+    GO_ALONE(0);                                                                                          \
+    ACCESS_ALONE(lsu.load(accessed, sizeof(T), slot, false));                                             \
+    skips_##name = lsu.take_skip();                                                                       \
+    if (skips_##name) SKIP_ALONE;                                                                         \
+  }                                                                                                       \
+  const std::uint64_t raw_##name = skips_##name ? 0 : loads_.seen(accessed, sizeof(T), w_.buffer.tail()); \
+  if (kind == Kind::alone) REPORT(on_load, accessed, unsigned{sizeof(T)}, std::uint64_t{raw_##name});     \
+  T name;                                                                                                 \
   std::memcpy(&name, &raw_##name, sizeof name)
-#define STORE(T, address, value)                                                           \
-  accessed = (address);                                                                    \
-  const T store_value = (value);                                                           \
-  if ((accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                           \
-      (memory.attributes(accessed) & Page::kWrite) != 0 && !tasks_.is_guarded(accessed)) { \
-    if (state_.task.attempt != nullptr) {                                                  \
-      slot = {cycle_, cycle_, ResultSource::core, nullptr};                                \
-      if (!tasks_.make_log_room(stores_, accessed, sizeof(T), slot)) goto unlogged;        \
-      go_to(slot.issue);                                                                   \
-    }                                                                                      \
-    kind = Kind::store;                                                                    \
-    stored = stored_bits<T>(store_value);                                                  \
-  } else {                                                                                 \
-    if (!is_alone(true)) goto out;                                                         \
-    GO_ALONE(0);                                                                           \
-    ACCESS_ALONE(lsu_.store(accessed, sizeof(T), slot));                                   \
-    if (lsu_.take_skip()) {                                                                \
-      SKIP_ALONE;                                                                          \
-    } else {                                                                               \
-      REPORT(on_store, accessed, unsigned{sizeof(T)});                                     \
-      memory.store<T>(accessed, store_value);                                              \
-    }                                                                                      \
+#define STORE(T, address, value)                                                             \
+  accessed = (address);                                                                      \
+  const T store_value = (value);                                                             \
+  if ((accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                             \
+      (memory.attributes(accessed) & Page::kWrite) != 0 && !w_.tasks.is_guarded(accessed)) { \
+    if (state.task.attempt != nullptr) {                                                     \
+      slot = {point.cycle(), point.cycle(), ResultSource::core, nullptr};                    \
+      if (!w_.tasks.make_log_room(w_.stores, accessed, sizeof(T), slot)) goto unlogged;      \
+      point.go_to(slot.issue);                                                               \
+    }                                                                                        \
+    kind = Kind::store;                                                                      \
+    stored = stored_bits<T>(store_value);                                                    \
+  } else {                                                                                   \
+    if (!is_alone(true)) goto out;                                                           \
+    GO_ALONE(0);                                                                             \
+    ACCESS_ALONE(lsu.store(accessed, sizeof(T), slot));                                      \
+    if (lsu.take_skip()) {                                                                   \
+      SKIP_ALONE;                                                                            \
+    } else {                                                                                 \
+      REPORT(on_store, accessed, unsigned{sizeof(T)});                                       \
+      memory.store<T>(accessed, store_value);                                                \
+    }                                                                                        \
   }
 // Atomics that order memory, atomics to a line with queued stores, and those of tasks, wait for the queue.
-#define ATOMIC_ALONE                                                                             \
-  if (!is_alone((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 || state_.task.is_task || \
-                stores_.has_line(line_of(accessed))))                                            \
+#define ATOMIC_ALONE                                                                            \
+  if (!is_alone((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 || state.task.is_task || \
+                w_.stores.has_line(line_of(accessed))))                                         \
   goto out
-#define ATOMIC_ACCESS(T, a, kind_)                                          \
-  accessed = (a);                                                           \
-  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);         \
-  ATOMIC_ALONE;                                                             \
-  GO_ALONE(0);                                                              \
-  ACCESS_ALONE(lsu_.atomic(accessed, sizeof(T), insn->flags, kind_, slot)); \
-  const bool skips = lsu_.take_skip();                                      \
-  if (skips) SKIP_ALONE;                                                    \
-  ++parts_.counters.atomics
+#define ATOMIC_ACCESS(T, a, kind_)                                         \
+  accessed = (a);                                                          \
+  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);        \
+  ATOMIC_ALONE;                                                            \
+  GO_ALONE(0);                                                             \
+  ACCESS_ALONE(lsu.atomic(accessed, sizeof(T), insn->flags, kind_, slot)); \
+  const bool skips = lsu.take_skip();                                      \
+  if (skips) SKIP_ALONE;                                                   \
+  ++parts.counters.atomics
 #define READ_ATOMIC(T) \
   skips && !memory.allows(accessed, sizeof(T), Page::kRead) ? T{} : memory.load<T>(accessed)
-#define AMO(T, name, address, new_value)                                  \
-  ATOMIC_ACCESS(T, address, AccessKind::atomic);                          \
-  const T name = READ_ATOMIC(T);                                          \
-  REPORT(on_atomic, accessed, unsigned{sizeof(T)}, stored_bits<T>(name)); \
-  if (!skips) memory.store<T>(accessed, new_value);                       \
-  if (state_.ports.lock_tickets != nullptr && !skips)                     \
-  state_.ports.lock_tickets->on_atomic(state_.core, *insn, PC, accessed, stored_bits<T>(name), Cycle{cycle_})
+#define AMO(T, name, address, new_value)                                                     \
+  ATOMIC_ACCESS(T, address, AccessKind::atomic);                                             \
+  const T name = READ_ATOMIC(T);                                                             \
+  REPORT(on_atomic, accessed, unsigned{sizeof(T)}, stored_bits<T>(name));                    \
+  if (!skips) memory.store<T>(accessed, new_value);                                          \
+  if (state.ports.lock_tickets != nullptr && !skips)                                         \
+  state.ports.lock_tickets->on_atomic(state.core, *insn, PC, accessed, stored_bits<T>(name), \
+                                      Cycle{point.cycle()})
 #define LR(T, name, address)                                            \
   ATOMIC_ACCESS(T, address, AccessKind::reserve);                       \
   const T name = READ_ATOMIC(T);                                        \
   REPORT(on_load, accessed, unsigned{sizeof(T)}, stored_bits<T>(name)); \
-  parts_.reservation.make(accessed)
-#define SC(T, name, address, value)                                                        \
-  accessed = (address);                                                                    \
-  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);                        \
-  ATOMIC_ALONE;                                                                            \
-  GO_ALONE(cycle_ + 1);                                                                    \
-  const bool drops = state_.rights.drops(accessed);                                        \
-  if (!drops && parts_.reservation.stands(accessed)) {                                     \
-    ACCESS_ALONE(lsu_.atomic(accessed, sizeof(T), insn->flags, AccessKind::atomic, slot)); \
-    ++parts_.counters.atomics;                                                             \
-  }                                                                                        \
-  const bool is_stored = drops || parts_.reservation.stands(accessed);                     \
-  parts_.reservation.end();                                                                \
-  if (is_stored && !drops) memory.store<T>(accessed, value);                               \
-  REPORT(on_store_conditional, accessed, unsigned{sizeof(T)}, bool{is_stored});            \
+  parts.reservation.make(accessed)
+#define SC(T, name, address, value)                                                       \
+  accessed = (address);                                                                   \
+  if (accessed % sizeof(T) != 0) TRAP(misaligned_atomic, accessed);                       \
+  ATOMIC_ALONE;                                                                           \
+  GO_ALONE(point.cycle() + 1);                                                            \
+  const bool drops = state.rights.drops(accessed);                                        \
+  if (!drops && parts.reservation.stands(accessed)) {                                     \
+    ACCESS_ALONE(lsu.atomic(accessed, sizeof(T), insn->flags, AccessKind::atomic, slot)); \
+    ++parts.counters.atomics;                                                             \
+  }                                                                                       \
+  const bool is_stored = drops || parts.reservation.stands(accessed);                     \
+  parts.reservation.end();                                                                \
+  if (is_stored && !drops) memory.store<T>(accessed, value);                              \
+  REPORT(on_store_conditional, accessed, unsigned{sizeof(T)}, bool{is_stored});           \
   const std::uint64_t name = is_stored ? 0 : 1
 #define FENCE()                  \
   if (!is_alone(true)) goto out; \
-  GO_ALONE(cycle_)
+  GO_ALONE(point.cycle())
 // Also ends blocks that no instruction ends: the pseudo-instruction takes no time and does not count.
 #define NEXT_BLOCK()                  \
   do {                                \
@@ -270,44 +358,44 @@ enter_block:
     block = blocks.find_next(*block); \
     goto enter_block;                 \
   } while (false)
-#define JUMP(target)                                               \
-  do {                                                             \
-    const Addr to = (target);                                      \
-    COMPLETE;                                                      \
-    if (insn->flags & Insn::kLink) parts_.predictor.call(NEXT_PC); \
-    block = blocks.find_taken(*block, to);                         \
-    goto enter_block;                                              \
+#define JUMP(target)                                              \
+  do {                                                            \
+    const Addr to = (target);                                     \
+    COMPLETE;                                                     \
+    if (insn->flags & Insn::kLink) parts.predictor.call(NEXT_PC); \
+    block = blocks.find_taken(*block, to);                        \
+    goto enter_block;                                             \
   } while (false)
-#define JUMP_INDIRECT(target_)                                                                              \
-  do {                                                                                                      \
-    const Addr to = (target_);                                                                              \
-    const bool returns = to == parts_.watch_pc && regs[reg::sp] == parts_.watch_sp;                         \
-    if (returns && insn->rd == Insn::kSink && !is_alone(true)) goto out;                                    \
-    RESOLVE((insn->flags & Insn::kReturn) != 0 ? parts_.predictor.ret(to) : parts_.predictor.jump(PC, to)); \
-    if ((insn->flags & Insn::kLink) != 0) parts_.predictor.call(NEXT_PC);                                   \
-    block = blocks.find_taken(*block, to);                                                                  \
-    if (returns && buffer_.is_empty()) goto returned;                                                       \
-    goto enter_block;                                                                                       \
+#define JUMP_INDIRECT(target_)                                                                            \
+  do {                                                                                                    \
+    const Addr to = (target_);                                                                            \
+    const bool returns = to == parts.watch_pc && regs[reg::sp] == parts.watch_sp;                         \
+    if (returns && insn->rd == Insn::kSink && !is_alone(true)) goto out;                                  \
+    RESOLVE((insn->flags & Insn::kReturn) != 0 ? parts.predictor.ret(to) : parts.predictor.jump(PC, to)); \
+    if ((insn->flags & Insn::kLink) != 0) parts.predictor.call(NEXT_PC);                                  \
+    block = blocks.find_taken(*block, to);                                                                \
+    if (returns && w_.buffer.is_empty()) goto returned;                                                   \
+    goto enter_block;                                                                                     \
   } while (false)
 #define BRANCH(condition, target)                                                 \
   do {                                                                            \
     const bool taken = (condition);                                               \
-    RESOLVE(parts_.predictor.branch(PC, taken));                                  \
+    RESOLVE(parts.predictor.branch(PC, taken));                                   \
     block = taken ? blocks.find_taken(*block, target) : blocks.find_next(*block); \
     goto enter_block;                                                             \
   } while (false)
-#define TRAP(kind_, address_)                                      \
-  do {                                                             \
-    if (!is_alone(true)) goto out;                                 \
-    state_.departure.leave_with_fault(FaultKind::kind_, address_); \
-    stop = PipelineStop::fault;                                    \
-    goto out;                                                      \
+#define TRAP(kind_, address_)                                     \
+  do {                                                            \
+    if (!is_alone(true)) goto out;                                \
+    state.departure.leave_with_fault(FaultKind::kind_, address_); \
+    stop = PipelineStop::fault;                                   \
+    goto out;                                                     \
   } while (false)
 #define STOP_AT(reason)            \
   do {                             \
     if (!is_alone(true)) goto out; \
-    parts_.stopped_at = *insn;     \
-    parts_.stopped_pc = PC;        \
+    parts.stopped_at = *insn;      \
+    parts.stopped_pc = PC;         \
     stop = PipelineStop::reason;   \
     goto out;                      \
   } while (false)
@@ -326,16 +414,16 @@ enter_block:
 #define TASK_capsule_return STOP_AT(task)
 #define TASK_capsule_on_abort STOP_AT(task)
 // A task's timestamp never changes: reading it does not stop the core.
-#define TASK_read                                                                                \
-  do {                                                                                           \
-    if (!state_.task.is_task || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp) \
-      STOP_AT(task);                                                                             \
-    if (!is_alone(false)) goto out;                                                              \
-    GO_ALONE(cycle_ + 1);                                                                        \
-    WRITE_RD(state_.task.timestamp);                                                             \
-    REPORT(on_task_read, static_cast<unsigned>(ReadSelector::timestamp),                         \
-           std::uint64_t{state_.task.timestamp});                                                \
-    NEXT_BLOCK();                                                                                \
+#define TASK_read                                                                               \
+  do {                                                                                          \
+    if (!state.task.is_task || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp) \
+      STOP_AT(task);                                                                            \
+    if (!is_alone(false)) goto out;                                                             \
+    GO_ALONE(point.cycle() + 1);                                                                \
+    WRITE_RD(state.task.timestamp);                                                             \
+    REPORT(on_task_read, static_cast<unsigned>(ReadSelector::timestamp),                        \
+           std::uint64_t{state.task.timestamp});                                                \
+    NEXT_BLOCK();                                                                               \
   } while (false)
 #define READ_COUNTER(number) read_counter(static_cast<unsigned>(number))
 
@@ -351,13 +439,13 @@ enter_block:
 #undef RUBATO_INSN
 
 unlogged:  // a fault goes alone
-  if (state_.departure.stop == PipelineStop::fault && !is_alone(true)) {
-    state_.departure.stop = PipelineStop::resume;
+  if (state.departure.stop == PipelineStop::fault && !is_alone(true)) {
+    state.departure.stop = PipelineStop::resume;
     goto out;
   }
 
 left:
-  go_to(slot.issue);
+  point.go_to(slot.issue);
   stop = left();
   goto out;
 
@@ -366,16 +454,16 @@ returned:
   stop = PipelineStop::returned;
 
 out:
-  state_.hart.pc = block->pc + insn->offset;
+  state.hart.pc = block->pc + insn->offset;
   if (uses_float) {
-    fp::leave(state_.hart);
-    state_.has_floats = true;
+    fp::leave(state.hart);
+    state.has_floats = true;
   }
-  if (stop == PipelineStop::fault) state_.departure.fault.pc = state_.hart.pc;
-  parts_.resume.block = block;
-  parts_.resume.insn = insn;
-  parts_.resume.pc = state_.hart.pc;
-  parts_.resume.generation = blocks.generation();
+  if (stop == PipelineStop::fault) state.departure.fault.pc = state.hart.pc;
+  parts.resume.block = block;
+  parts.resume.insn = insn;
+  parts.resume.pc = state.hart.pc;
+  parts.resume.generation = blocks.generation();
   return stop;
 }
 
