@@ -24,13 +24,19 @@ void spend(std::uint64_t how_long) {
 
 /// In traces.
 struct DearTurn {};
+/// @tparam kIsListed  its sender has paid, too
+template <bool kIsListed>
 void run_dear_turn(Task* task) {
   const std::uint64_t half = the_shared().dear_ticks() / 2;
   spend(half);
-  if (TurnLag* const lag = static_cast<Worker&>(*engine::current_thread).turn_lag.get()) lag->note_dear(half);
+  if (TurnLag* const lag = static_cast<Worker&>(*engine::current_thread).turn_lag.get())
+    lag->note_dear(kIsListed ? half : 0);
   engine::run_actor_turn(task);
 }
-constexpr engine::TaskCode kDearTurnCode{run_dear_turn, nullptr, &typeid(DearTurn), false, false, 1, 0};
+constexpr engine::TaskCode kDearTurnCode{run_dear_turn<true>, nullptr, &typeid(DearTurn), false, false, 1, 0};
+/// In the miniqueue.
+constexpr engine::TaskCode kDearNextTurnCode{
+    run_dear_turn<false>, nullptr, &typeid(DearTurn), false, false, 1, 0};
 
 /// An actor of normal priority and on any worker. A single load: the three members lie side by side, and
 /// `to_clear` is 0 while tasks run.
@@ -67,13 +73,21 @@ void append(ThreadState& self, Task* task) {
   return false;
 }
 
-/// The turn that runs next.
+/// The turn that runs next. A dear one costs its sender nothing until it is displaced.
 void put_next(Worker& worker, Task* task) {
+  bool is_dear_displaced = false;
+  if (task->code == &kDearTurnCode) task->code = &kDearNextTurnCode;
   {
     const Seizure<SeizureAtomics>::Inside inside(worker.seizure);
-    if (!worker.committed.is_empty()) worker.tasks.append(worker.committed.take());
+    if (!worker.committed.is_empty()) {
+      Task* const displaced = worker.committed.take();
+      is_dear_displaced = displaced->code == &kDearNextTurnCode;
+      if (is_dear_displaced) displaced->code = &kDearTurnCode;
+      worker.tasks.append(displaced);
+    }
     worker.committed.append(task);
   }
+  if (is_dear_displaced) spend(worker.shared.dear_ticks() / 2);
   engine::count_created(worker);
 }
 
@@ -94,7 +108,9 @@ void submit_elsewhere(ThreadState& self, const Cell& cell, Task* task) {
 
 }  // namespace
 
-bool is_dear_turn(const Task* task) { return task->code == &kDearTurnCode; }
+bool is_dear_turn(const Task* task) {
+  return task->code == &kDearTurnCode || task->code == &kDearNextTurnCode;
+}
 
 void make_turn(Task& task, Cell& cell) {
   task.handle = 0;
@@ -104,17 +120,19 @@ void make_turn(Task& task, Cell& cell) {
 
 [[gnu::noinline]] void schedule_otherwise(ThreadState& self, const Cell& cell, Task* task, bool may_be_next) {
   const Shared& shared = the_shared();
-  if (cell.core == Cell::kOwnThread) {
-    task->code = &kOwnThreadTurnCode;
-  } else if (shared.dear_ticks() != 0) {
-    spend(shared.dear_ticks() / 2);
-    task->code = &kDearTurnCode;
-  }
-  if (self.running == nullptr || !self.is_worker || !is_plain(cell))
-    return submit_elsewhere(self, cell, task);
+  const bool is_elsewhere = self.running == nullptr || !self.is_worker || !is_plain(cell);
+  const bool is_next = !is_elsewhere && may_be_next && shared.options().miniqueue && self.actor != 0;
+  const bool is_dear = shared.dear_ticks() != 0 && cell.core != Cell::kOwnThread;
+  if (cell.core == Cell::kOwnThread) task->code = &kOwnThreadTurnCode;
+  if (is_dear) task->code = &kDearTurnCode;
+  if (is_dear && !is_next) spend(shared.dear_ticks() / 2);
+  if (is_elsewhere) return submit_elsewhere(self, cell, task);
   auto& worker = static_cast<Worker&>(self);
-  if (may_be_next && go_out(worker, task)) return;
-  if (may_be_next && shared.options().miniqueue && self.actor != 0) return put_next(worker, task);
+  if (may_be_next && go_out(worker, task)) {
+    if (is_dear && is_next) spend(shared.dear_ticks() / 2);
+    return;
+  }
+  if (is_next) return put_next(worker, task);
   append(self, task);
 }
 

@@ -6,6 +6,8 @@
 //
 // A dear turn: RUBATO_ACTOR_SWITCH=NS makes each switch so much dearer, half where it is scheduled and half
 // where it begins. With it the figures of the publication, whose switches cost that much, can be repeated.
+// The first half stands for the search for a worker and for the work queue, which a turn in the miniqueue
+// does not need: it costs the half when it is displaced from there, and else nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -56,6 +56,15 @@ def test_a_ring_takes_a_turn_for_each_message_and_a_dear_switch_as_long_as_it_sa
     assert dear["turns_a_message"] == 1 and dear["us_a_message"] >= 20 * 999 / 1000
 
 
+def test_the_miniqueue_spares_the_half_of_a_dear_switch_that_is_its_senders(build: Path) -> None:
+    """By processor time, which spinning for a time never exceeds, however busy the machine is."""
+    for what, miniqueue, halves in (("loose", "0", 2), ("loose", "1", 1), ("ring", "1", 2)):
+        found = handing_on(build, what, "3", "100", RUBATO_ACTOR_SWITCH="1000000", RUBATO_MINIQUEUE=miniqueue)
+        assert found["us_a_message"] >= 500 * (100 * halves - 1) / 100, "the first one is scheduled before"
+        if halves == 1:
+            assert found["cpu_us_a_message"] < 750
+
+
 def test_consumers_handle_as_many_messages_each_in_turns_of_at_most_fifty(build: Path) -> None:
     """One worker: the producer's turn ends before the first of the consumers begins, so turns are full, unless the
     machine is so busy that they are cut short."""
