@@ -5,6 +5,7 @@ interpreter of .venv, which has the rest, and knows where `rubato` is.
     harness.programs   a program that is run for what it prints
     harness.chip       a run of the simulated chip
     harness.workloads  what workloads/NAME/workload.toml says
+    harness.peers      other libraries of actors
     harness.command    names on the command line, samples of earlier calls, and what ends a command
     harness.tables     verdicts as a table
 

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from harness import command, programs, tables
+from harness import command, peers, programs, tables
 from rubato.errors import UsageError
 from rubato.results import measurements
 from rubato.results.measurements import Results, Verdict
@@ -87,3 +88,34 @@ def test_a_verdict_is_a_line_with_its_bar():
     ]
     claims = shown(tables.verdict_table([met], titles=("claim",), value=lambda r: f"{r.mean:.3g}"))
     assert claims[1][0] == "of [all]" and "2×" not in claims[1]
+
+
+def test_a_peer_is_built_whole_or_not_at_all(tmp_path: Path, monkeypatch):
+    """A build that fails after it has made its folder is tried again by the next call."""
+    monkeypatch.setattr(peers, "PEERS", tmp_path / "built")
+    monkeypatch.setattr(peers, "SOURCES", tmp_path / "sources")
+    source = tmp_path / "sources/other/source"
+    source.parent.mkdir(parents=True)
+    source.write_text("exit 1")
+    build = ("sh", "-c", "mkdir '{out}' && cp source '{out}/copy' && echo broken >&2 && sh source")
+    peer = peers.Peer("Other", "other", ("sh",), "apt-get install other", build, {"": ("fast",)})
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"(?s)^Other: sh -c .* failed: broken$"):
+            peer.make()
+        assert peer.is_installed() and not peer.program.exists()
+    source.write_text("exit 0")
+    peer.make()
+    built = peer.program / "copy"
+    assert built.read_text() == "exit 0"
+    built.write_text("kept")
+    peer.make()
+    assert built.read_text() == "kept", "nothing is newer"
+    os.utime(source, (2e9, 2e9))
+    peer.make()
+    assert built.read_text() == "exit 0"
+
+
+def test_a_command_of_a_peer_names_its_program_or_a_place_for_it():
+    peer = peers.ALL_PEERS["P"]
+    assert peer.filled(["{out}/lib"]) == [f"{peers.PEERS / 'pekko'}/lib"]
+    assert peer.filled(["{out}/lib"], "{root}/x") == ["{root}/x/lib"]

@@ -495,7 +495,7 @@ public final class Savina {
       "fib", new Benchmark(Savina::fibonacci, 25, 0));
 
   private static final int WARM_UPS = 10;
-  private static final double WARM_SECONDS = 3;
+  private static final String WARM_SECONDS = "3";
 
   private static double peakMb() throws IOException {
     for (String line : Files.readAllLines(Path.of("/proc/self/status")))
@@ -503,7 +503,10 @@ public final class Savina {
     return 0;
   }
 
-  /** NAME ITERATIONS THREADS THROUGHPUT [SIZE]... With sizes it warms up by iterations only, else for seconds, too. */
+  /**
+   * NAME ITERATIONS THREADS THROUGHPUT [SIZE]... With sizes it warms up by iterations only, else for seconds, too;
+   * -Dsavina.warm=SECONDS says for how many.
+   */
   public static void main(String[] arguments) throws Exception {
     Benchmark benchmark = arguments.length < 4 ? null : BENCHMARKS.get(arguments[0]);
     if (benchmark == null) {
@@ -517,8 +520,9 @@ public final class Savina {
         + " throughput = " + arguments[3]
         + ", fork-join-executor { parallelism-min = " + arguments[2] + ", parallelism-max = " + arguments[2] + " } } }"));
     boolean isRight = true;
+    double warm = Double.parseDouble(System.getProperty("savina.warm", arguments.length > 4 ? "0" : WARM_SECONDS));
     long begin = System.nanoTime();
-    for (int i = 0; i < WARM_UPS || (arguments.length <= 4 && (System.nanoTime() - begin) / 1e9 < WARM_SECONDS); ++i)
+    for (int i = 0; i < WARM_UPS || (System.nanoTime() - begin) / 1e9 < warm; ++i)
       isRight &= benchmark.run.run(first, second);
     StringBuilder iterations = new StringBuilder();
     for (int i = 0; i < Integer.parseInt(arguments[1]); ++i) {
