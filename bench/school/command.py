@@ -91,7 +91,7 @@ class Call:
         seeds = self.options.seeds or study.seeds[size]
         simulated = self._possible(study, [p for p in points if isinstance(p, Simulated)])
         tasks, stale = self._tasks(store, simulated, seeds)
-        families = self._families(store, [p for p in points if isinstance(p, Measured)])
+        families = self._families(store, self._usable(study, store, [p for p in points if isinstance(p, Measured)]))
         rounds = study.rounds[size]
         seconds = sum(task.estimate for task in tasks) / self.jobs
         seconds += sum(point.estimate * (point.rounds or rounds) for family in families for point in family)
@@ -136,6 +136,26 @@ class Call:
                 self.say(f"points left out, since {missing[0].program} is not built: {len(missing)}; {remedy}.")
                 possible = [point for point in possible if point not in missing]
         return possible
+
+    def _usable(self, study: Study, store: Store, points: list[Measured]) -> list[Measured]:
+        """The points but those of peers that are not installed or cannot be built, which it names. Other peers are
+        built, if a point of theirs is missing."""
+        unusable: dict[str, str] = {}
+        missing = [point for point in points if store.state(point, 0) == "missing"]
+        for name in dict.fromkeys(point.needs for point in missing if point.needs):
+            peer = study.peers[name]
+            if not peer.is_installed():
+                unusable[name] = f"{peer.title} is not installed; {peer.remedy}"
+            elif not self.options.dry_run:
+                try:
+                    peer.make()
+                except UsageError as e:
+                    unusable[name] = str(e)
+                    self.failed.append(unusable[name])
+        for name, reason in unusable.items():
+            count = sum(point.needs == name for point in missing)
+            self.say(f"points left out: {count}, since {reason}")
+        return [point for point in points if point.needs not in unusable]
 
     def _simulate(self, store: Store, tasks: list[Task]) -> None:
         if not tasks:

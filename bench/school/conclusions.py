@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from rubato.results import publication
 from rubato.results.publication import Mark
+from school.points import Measured
 from school.samples import Samples
 from school.study import SIZES, Figure, Published, Row, Study
 from school.verdicts import verdict
@@ -84,4 +85,6 @@ def _row(study: Study, one: Published, at: dict[str, Figure], samples: Samples) 
 
 def _not_run(study: Study, one: Published, rows: dict[str, Row]) -> str:
     counts = next((size for size in SIZES if size in rows and size in rows[size].counts_at), "sampled")
-    return f"Not run yet: `bench/publications {study.name} --figures {one.figure} --size {counts}`."
+    said = f"Not run yet: `bench/publications {study.name} --figures {one.figure} --size {counts}`."
+    needed = {point.needs for row in rows.values() for point in row.points if isinstance(point, Measured)} - {""}
+    return said + "".join(f" It needs {name}: `{study.peers[name].remedy}`." for name in sorted(needed))

@@ -39,7 +39,8 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Measured:
-    """A command of this machine that prints one JSON object. Points of one `family` take turns."""
+    """A command of this machine that prints one JSON object. Points of one `family` take turns. `name` and `needs` are
+    no part of the identity."""
 
     name: str
     family: str
@@ -49,10 +50,12 @@ class Measured:
     rounds: int = 0  # 0: the study's; 1 of counts, which hardly vary
     size: str = "quick"
     estimate: float = 2.0
+    needs: str = ""  # the study's peer whose program it is
 
     @property
     def identity(self) -> str:
         made_of = asdict(replace(self, name="", rounds=0, estimate=0.0))
+        del made_of["needs"]
         return digest({"kind": "measured", **made_of})
 
     def of_seed(self, seed: int = 0) -> str:

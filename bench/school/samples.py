@@ -47,5 +47,11 @@ class Samples:
             return ratio_of_pairs(first, second)
         return intervals.ratio(first, second)
 
+    def ratio_of_all(self, pairs: Sequence[tuple[Measured, Measured]], key: str) -> Interval:
+        """The ratios of all rounds of several pairs that took turns, as those of one."""
+        samples = [(a, b) for above, below in pairs
+                   for a, b in zip(self.values(above, key), self.values(below, key), strict=True)]  # fmt: skip
+        return ratio_of_pairs([a for a, _ in samples], [b for _, b in samples])
+
     def geometric_mean(self, pairs: Sequence[tuple[Point, Point]], key: str = "cycles") -> Interval:
         return intervals.geometric_mean([(self.values(a, key), self.values(b, key)) for a, b in pairs])

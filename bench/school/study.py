@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -17,12 +18,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from harness.peers import Peer
 from rubato.errors import UsageError
 from rubato.results.intervals import Interval
 from rubato.results.publication import Mark
 from rubato.results.run import Run
 from rubato.suggest import did_you_mean
-from school.points import Point
+from school.points import Measured, Point
 from school.samples import Samples
 from school.verdicts import Bar
 
@@ -99,15 +101,17 @@ class Study:
     not_measured: dict[str, str] = field(default_factory=dict)  # reason by key of a published value
     published: tuple[Published, ...] = ()
     optional: dict[str, str] = field(default_factory=dict)  # by ending of programs that may be missing: their remedy
+    peers: dict[str, Peer] = field(default_factory=dict)  # by the name that measured points need
 
     def chosen(self, size: str, keys: Iterable[str] | None = None) -> list[Figure]:
-        """Figures by key; 8 stands for the parts 8a and 8b. @raises UsageError for one that the study does not have."""
+        """Figures by key; 8 stands for the parts 8a, 8b and so on. @raises UsageError for one that the study does not
+        have."""
         figures = self.figures(size)
         if keys is None:
             return figures
         found = []
         for key in keys:
-            parts = [figure for figure in figures if figure.key in (key, f"{key}a", f"{key}b")]
+            parts = [figure for figure in figures if re.fullmatch(re.escape(key) + "[a-z]?", figure.key)]
             if not parts:
                 raise UsageError(f"{self.name} has no figure {key}; it has {', '.join(f.key for f in figures)}.")
             found += [part for part in parts if part not in found]
@@ -125,6 +129,10 @@ class Study:
             for answer in answers:
                 if answer not in known or answers.count(answer) > 1:
                     raise UsageError(f"{self.name}: {answer} is answered twice, or is not in published.json.")
+            for figure in figures:
+                for point in figure.points:
+                    if isinstance(point, Measured) and point.needs and point.needs not in self.peers:
+                        raise UsageError(f"{self.name}: {point.name} needs {point.needs}, which is none of its peers.")
             silent = {figure.key for figure in figures if figure.reason}
             for one in self.published:
                 if one.figure not in keys:

@@ -215,6 +215,60 @@ def test_peers_take_turns_and_a_missed_bar_has_its_reason(bench: Bench):
     assert first.machine and not first.stats
 
 
+PEER = """
+class Other:
+    title, remedy = "Other", "apt-get install other"
+    def is_installed(self):
+        return {installed}
+    def make(self):
+        if {broken}:
+            raise UsageError("Other: make failed: no such header")
+from rubato.errors import UsageError
+STUDY = replace(STUDY, peers={{"other": Other()}})
+"""
+
+
+def with_peer(bench: Bench, *, installed: bool = True, broken: bool = False) -> None:
+    """The peer 4 is the program of another library."""
+    bench.study("plain")
+    file = bench.folder / "studies/made/study.py"
+    turns = "% n), size=size"
+    text = file.read_text().replace(turns, turns + ", needs='other' if n == 4 else ''")
+    assert "needs=" in text
+    text = "from dataclasses import replace\n" + text + PEER.format(installed=installed, broken=broken)
+    file.write_text(text)
+
+
+def test_a_peer_that_is_not_installed_is_left_out_and_its_row_says_what_it_needs(bench: Bench):
+    with_peer(bench, installed=False)
+    code, out, err = bench("made", "--only", "measured", "--json")
+    assert code == 0 and "points left out: 1, since Other is not installed; apt-get install other" in err, err
+    assert [r.name for r in bench.records.records.values()] == ["peer 2"]
+    row = json.loads(out)[0]["figures"][1]["rows"][0]
+    assert row["verdict"] == "not measured" and row["why"] == (
+        "Not run yet: `bench/publications made --figures 2 --size quick`. It needs other: `apt-get install other`.")
+    assert "all is there" in bench("made", "--only", "measured")[2], "the rest is not run again"
+    with_peer(bench)
+    assert bench("made", "--only", "measured")[0] == 0
+    assert len(bench.records.records) == 2, "both took turns again"
+
+
+def test_a_peer_that_cannot_be_built_is_said_and_the_others_are_run(bench: Bench):
+    with_peer(bench, broken=True)
+    assert bench("made", "--only", "measured", "--dry-run")[0] == 0, "nothing is built"
+    code, _, err = bench("made", "--only", "measured")
+    assert code == 1 and "points left out: 1, since Other: make failed: no such header" in err
+    assert [r.name for r in bench.records.records.values()] == ["peer 2"]
+
+
+def test_a_point_of_an_unknown_peer_is_refused(bench: Bench):
+    with_peer(bench)
+    file = bench.folder / "studies/made/study.py"
+    file.write_text(file.read_text().replace('peers={"other"', 'peers={"another"'))
+    code, _, err = bench("made")
+    assert code == 2 and "made: peer 4 needs other, which is none of its peers." in err
+
+
 # ---- verification ----
 
 
@@ -304,7 +358,11 @@ def test_the_identity_of_a_point_is_what_is_run():
     assert first.identity == Simulated("another", "sssp", ("--verify",)).identity
     assert first.identity != Simulated("a name", "sssp").identity
     assert first.of_seed(1) != first.of_seed(2) != first.identity
-    assert Measured("a", "f", ("x",)).identity != Measured("a", "g", ("x",)).identity
+    measured = Measured("a", "f", ("x",))
+    assert measured.identity != Measured("a", "g", ("x",)).identity
+    assert measured.identity == Measured("b", "f", ("x",), rounds=9, estimate=3, needs="another").identity
+    # Of the first version: else all that was measured were lost.
+    assert measured.identity == "771f0b526452a825"
 
 
 # ---- documents and drawings ----
