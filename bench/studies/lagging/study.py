@@ -62,6 +62,10 @@ MINIQUEUE = {"pingpong": Bar(least=1), "threadring": Bar(least=1), "fjthrput": B
 
 RESOLUTION = "So few rounds on this machine do not tell 1 % apart from noise."
 TWO_WORKERS = "Two workers; the publication's processors run eight threads."
+SATURATED = ("One worker handles all consumers' messages, and is slower than the producer: mailboxes fill without "
+             "lagging, and few turns can be saved.")  # fmt: skip
+ACCOUNT = "The account (A42) lets sampling cost as much as the initial rate says, which is too much for high rates."
+PREEMPTED = "A worker that loses its CPU while it waits rests from lagging for up to a second (A49)."
 PEKKO = "The faster of Pekko's settings counts, 5 or 50 messages a turn."
 
 
@@ -89,6 +93,11 @@ def environment(lagging: str, is_dear: bool, **more: object) -> tuple[tuple[str,
     return tuple((found | {key: str(value) for key, value in more.items()}).items())
 
 
+def seconds_of(name: str, size: str, is_dear: bool) -> float:
+    """Of a process, about: dear turns of `big` take the longest."""
+    return 0.2 if size == "quick" else {"big": 5.0, "fib": 1.5}.get(name, 1.0) if is_dear else 0.4
+
+
 def savina(family: str, name: str, size: str, chosen: dict[str, int], lagging: str, is_dear: bool = False,
            **more: object) -> Measured:  # fmt: skip
     sizes = [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
@@ -96,7 +105,7 @@ def savina(family: str, name: str, size: str, chosen: dict[str, int], lagging: s
     words = [f"{name} {varied(name, chosen)}", *(["dear"] if is_dear else []), f"lagging {lagging}"]
     words += [f"{key.removeprefix('RUBATO_').removeprefix('LAG_').lower()} {value}" for key, value in more.items()]
     return Measured(", ".join(words), f"{family}, {size}", command, environment(lagging, is_dear, **more),
-                    values=("iterations",), size=size, estimate=0.3 if size == "quick" else 1.5)  # fmt: skip
+                    values=("iterations",), size=size, estimate=seconds_of(name, size, is_dear))  # fmt: skip
 
 
 def in_turns(name: str, size: str, chosen: dict[str, int], lagging: str, is_dear: bool = False) -> Measured:
@@ -128,7 +137,8 @@ def handing_on(family: str, what: str, actors: int, size: str, lagging: str, is_
     words = [f"{what} {actors}", *(["dear"] if is_dear else []), f"lagging {lagging}"]
     words += [f"{key.removeprefix('RUBATO_LAG_').lower()} {value}" for key, value in more.items()]
     return Measured(", ".join(words), f"{family}, {size}", command, environment(lagging, is_dear, **more),
-                    values=LAG_VALUES, size=size, estimate=0.2 if size == "quick" else 3)  # fmt: skip
+                    values=LAG_VALUES, size=size,
+                    estimate=0.2 if size == "quick" else {"ring": 1.5, "consumers": 0.5}[what])  # fmt: skip
 
 
 def by_switch(what: str, actors: int, size: str) -> dict[int, Measured]:
@@ -175,7 +185,7 @@ def gap(us: float, mode: str, size: str) -> Measured:
     command = ("{build}/bin/bench_actor_gap", f"{us:g}", "1000" if size == "quick" else "10000")
     return Measured(f"gap of {us:g} us, lagging {mode}", f"gap of {us:g} us, {size}", command,
                     environment(mode, False), values=(TIME,), size=size,
-                    estimate=0.2 if size == "quick" else 1)  # fmt: skip
+                    estimate=0.2 if size == "quick" else 0.6)  # fmt: skip
 
 
 # ---- Values ----
@@ -293,7 +303,7 @@ def converged(key: str, what: str, actors: int, size: str) -> Row:
         order = sorted(points, key=lambda point: found.mean(point, TIME))
         return found.ratio(order[-1], order[0], TIME)
 
-    return Row(key, tuple(points), value, Bar(most=1.1), TWO_WORKERS if actors > WORKERS else RESOLUTION)
+    return Row(key, tuple(points), value, Bar(most=1.1), TWO_WORKERS if actors > WORKERS else PREEMPTED)
 
 
 def with_and_without(what: str, actors: int, size: str) -> tuple[Measured, Measured]:
@@ -319,12 +329,13 @@ def theorem(key: str, what: str, actors: int, size: str) -> Row:
         of_lags = (found.values(on, kind) for kind in ("switch_us", "hit_share", "lag_us"))
         return ratio_of_pairs(gains, [predicted(*given) for given in zip(base, *of_lags, strict=True)])
 
-    return Row(key, (off, on), value, Bar(least=0.85), TWO_WORKERS if actors > WORKERS else "")
+    return Row(key, (off, on), value, Bar(least=0.85), TWO_WORKERS if actors > WORKERS else PREEMPTED)
 
 
 def over_switch(key: str, what: str, actors: int, size: str, bar: Bar, value: str = TIME) -> Row:
     off, on = with_and_without(what, actors, size)
-    return Row(key, (off, on), lambda found: found.ratio(off, on, value), bar, TWO_WORKERS)
+    why = SATURATED if what == "consumers" else TWO_WORKERS if actors > WORKERS else PREEMPTED
+    return Row(key, (off, on), lambda found: found.ratio(off, on, value), bar, why)
 
 
 def first_row(size: str) -> Figure:
@@ -354,8 +365,7 @@ def least_gain(size: str) -> Row:
         gains = {n: found.ratio(off[n], on[n], TIME).mean for n in off}
         return Interval(min(gains, key=lambda n: gains[n]), None, None, 1)
 
-    return Row("consumers-least", (*off.values(), *on.values()), value, Bar(most=WORKERS),
-               "Consumers that are as many as the workers besides the producer's gain least.")  # fmt: skip
+    return Row("consumers-least", (*off.values(), *on.values()), value, Bar(most=WORKERS), SATURATED)
 
 
 def second_row(size: str) -> Figure:
@@ -372,7 +382,7 @@ def second_row(size: str) -> Figure:
         least_gain(size),
         of_pairs("consumers-dear", list(on_off["consumers", True].values()), Bar(most=1.03), RESOLUTION, TIME),
         of_pairs("consumers-as-is", list(on_off["consumers", False].values()), Bar(most=1.01), RESOLUTION, TIME),
-        of_pairs("ring-gain", [(rings[2][1], rings[2][0])], Bar(least=1), "", TIME),
+        of_pairs("ring-gain", [(rings[2][1], rings[2][0])], Bar(least=1), PREEMPTED, TIME),
         of_pairs("ring-beyond", [pair for n, pair in rings.items() if n > WORKERS], Bar(most=1.01), RESOLUTION, TIME),
     ), "As many messages to all consumers together. Actors are bound to workers.")  # fmt: skip
 
@@ -394,7 +404,7 @@ def third_row(size: str) -> Figure:
         rows.append(of_pairs(f"rate-{name}", [p for rates in pairs.values() for rate, of in rates.items() for p in of
                                               if rate <= limit], Bar(most=1.01), RESOLUTION, "iterations"))  # fmt: skip
         rows.append(of_pairs(f"account-{name}", [p for of in pairs["on"].values() for p in of], Bar(most=1.01),
-                             RESOLUTION, "iterations"))  # fmt: skip
+                             ACCOUNT, "iterations"))  # fmt: skip
     return Figure("5c", "Initial rate of sampling", "lines", "% of all giving-ups", "time with / without lagging",
                   tuple(curves), tuple(rows), "The rate is that with which an actor begins.")  # fmt: skip
 
