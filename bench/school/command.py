@@ -7,6 +7,7 @@ import argparse
 import json
 import random
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness import BUILD, ROOT
@@ -21,6 +22,7 @@ from rubato.errors import UsageError
 from rubato.results.publication import Figure, Publication
 from school import documents, turns
 from school.conclusions import conclude
+from school.estimates import Estimates
 from school.points import Measured, Point, Simulated
 from school.simulation import Outcome, Simulation, Task, default_jobs
 from school.store import Places, Store
@@ -56,6 +58,36 @@ def parse(text: str | None, words: list[str]) -> argparse.Namespace:
     return options
 
 
+@dataclass(frozen=True)
+class Family:
+    """Measured points that take turns."""
+
+    points: list[Measured]
+    rounds: int
+
+    def seconds(self, estimates: Estimates) -> float:
+        return self.rounds * sum(map(estimates.of, self.points))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a call has to run."""
+
+    tasks: list[Task]
+    stale: int
+    families: list[Family]
+    seconds: float
+
+    @property
+    def count(self) -> int:
+        return len(self.tasks) + sum(len(family.points) for family in self.families)
+
+    @property
+    def words(self) -> str:
+        said = f"{self.count} points to run" + (f", {self.stale} of them stale" if self.stale else "")
+        return said + (f"; about {terminal.wall_clock(self.seconds)}" if self.count else "; all is there")
+
+
 class Call:
     """One call of the command: the options, and what it says on the way."""
 
@@ -84,25 +116,31 @@ class Call:
         only = kinds[self.options.only] if self.options.only else (Simulated, Measured)
         return [point for point in found.values() if isinstance(point, only)]
 
+    def plan(self, study: Study, store: Store, *, make: bool = False) -> Plan:
+        """What is missing or stale of the chosen points, and how long it takes. `make`: build the peers of points."""
+        points, estimates = self.points(study), store.estimates()
+        simulated = [p for p in points if isinstance(p, Simulated)]
+        seeds = self.options.seeds or study.seeds[self.options.size]
+        tasks, stale = self._tasks(store, self._possible(study, store, simulated, seeds), seeds, estimates)
+        rounds = study.rounds[self.options.size]
+        measured = self._usable(study, store, [p for p in points if isinstance(p, Measured)], make=make)
+        families = [Family(family, family[0].rounds or rounds) for family in self._families(store, measured)]
+        seconds = sum(task.estimate for task in tasks) / self.jobs
+        return Plan(tasks, stale, families, seconds + sum(family.seconds(estimates) for family in families))
+
     def reproduce(self, study: Study) -> Store:
         """Runs what is missing or stale, and saves what came out."""
-        store, size = self.store(study), self.options.size
-        points = self.points(study)
-        seeds = self.options.seeds or study.seeds[size]
-        simulated = self._possible(study, [p for p in points if isinstance(p, Simulated)])
-        tasks, stale = self._tasks(store, simulated, seeds)
-        families = self._families(store, self._usable(study, store, [p for p in points if isinstance(p, Measured)]))
-        rounds = study.rounds[size]
-        seconds = sum(task.estimate for task in tasks) / self.jobs
-        seconds += sum(point.estimate * (point.rounds or rounds) for family in families for point in family)
-        count = len(tasks) + sum(map(len, families))
-        self.say(f"{study.name}, {size}: {count} points to run" + (f", {stale} of them stale" if stale else "")
-                 + (f"; about {terminal.wall_clock(seconds)}" if count else "; all is there"))  # fmt: skip
+        store = self.store(study)
+        plan = self.plan(study, store, make=not self.options.dry_run)
+        self.say(f"{study.name}, {self.options.size}: {plan.words}")
         if self.options.dry_run:
             return store
-        self._simulate(store, tasks)
-        for family in families:
-            self._measure(store, family, family[0].rounds or rounds)
+        self._simulate(store, plan.tasks)
+        for i, family in enumerate(plan.families):
+            self._measure(store, family)
+            if waiting := plan.families[i + 1 :]:
+                estimates = store.estimates()  # by what the families before took, too
+                self.say(f"about {terminal.wall_clock(sum(f.seconds(estimates) for f in waiting))} left")
         self.save(store)
         return store
 
@@ -110,43 +148,45 @@ class Call:
         store.publication.figures = conclude(store.study, store.samples())
         store.save()
 
-    def _tasks(self, store: Store, points: list[Simulated], seeds: int) -> tuple[list[Task], int]:
-        known = {r.point: r.seconds for r in store.publication.records.values()}
+    def _tasks(self, store: Store, points: list[Simulated], seeds: int, estimates: Estimates) -> tuple[list[Task], int]:
         tasks, stale = [], 0
         for seed in range(1, seeds + 1):
             for point in points:
                 state = store.state(point, seed)
                 stale += state == "stale"
                 if state != "present":
-                    tasks.append(Task(point, seed, known.get(point.identity, point.estimate)))
+                    tasks.append(Task(point, seed, estimates.of(point)))
         return tasks, stale
 
     def _families(self, store: Store, points: list[Measured]) -> list[list[Measured]]:
+        """Families of which something is missing that this machine has the processors for."""
         families: dict[str, list[Measured]] = {}
         for point in points:
-            families.setdefault(point.family, []).append(point)
+            if point.processors <= default_jobs():
+                families.setdefault(point.family, []).append(point)
         return [f for f in families.values() if any(store.state(point, 0) == "missing" for point in f)]
 
-    def _possible(self, study: Study, points: list[Simulated]) -> list[Simulated]:
-        """The points but those of optional programs that are not built, which it names."""
+    def _possible(self, study: Study, store: Store, points: list[Simulated], seeds: int) -> list[Simulated]:
+        """The points but those of optional programs that are not built. It names those that have no record."""
         possible = list(points)
         for ending, remedy in study.optional.items():
             missing = [p for p in possible if p.program.endswith(ending) and not self.places.program(p).exists()]
-            if missing:
-                self.say(f"points left out, since {missing[0].program} is not built: {len(missing)}; {remedy}.")
-                possible = [point for point in possible if point not in missing]
+            possible = [point for point in possible if point not in missing]
+            new = [p for p in missing if any(store.state(p, seed) != "present" for seed in range(1, seeds + 1))]
+            if new:
+                self.say(f"points left out, since {new[0].program} is not built: {len(new)}; {remedy}.")
         return possible
 
-    def _usable(self, study: Study, store: Store, points: list[Measured]) -> list[Measured]:
-        """The points but those of peers that are not installed or cannot be built, which it names. Other peers are
-        built, if a point of theirs is missing."""
+    def _usable(self, study: Study, store: Store, points: list[Measured], *, make: bool) -> list[Measured]:
+        """The points but those of peers that are not installed or cannot be built, which it names. With `make` other
+        peers are built, if a point of theirs is missing."""
         unusable: dict[str, str] = {}
         missing = [point for point in points if store.state(point, 0) == "missing"]
         for name in dict.fromkeys(point.needs for point in missing if point.needs):
             peer = study.peers[name]
             if not peer.is_installed():
                 unusable[name] = f"{peer.title} is not installed; {peer.remedy}"
-            elif not self.options.dry_run:
+            elif make:
                 try:
                     peer.make()
                 except UsageError as e:
@@ -183,15 +223,15 @@ class Call:
         if left_out:
             self.say(f"{left_out} points are left for the next call: --hours is over.")
 
-    def _measure(self, store: Store, family: list[Measured], rounds: int) -> None:
+    def _measure(self, store: Store, family: Family) -> None:
         def on_sample(point: Measured, round_: int) -> None:
-            self.say(f"round {round_ + 1} of {rounds}: {point.name}")
+            self.say(f"round {round_ + 1} of {family.rounds}: {point.name}")
 
-        records = turns.measure(family, rounds, self.places, on_sample, self.deadline)
+        records = turns.measure(family.points, family.rounds, self.places, on_sample, self.deadline)
         if records is None:
-            self.say(f"{family[0].family} is left for the next call: --hours is over.")
+            self.say(f"{family.points[0].family} is left for the next call: --hours is over.")
             return
-        for point, record in zip(family, records, strict=True):
+        for point, record in zip(family.points, records, strict=True):
             store.add(point.of_seed(), record)
         store.save()
 
@@ -238,18 +278,25 @@ def show_overview(call: Call, studies: list[Study]) -> dict[str, object]:
     for study in studies:
         store = call.store(study)
         figures = conclude(study, store.samples())
-        state = call.state(study, store)
-        found[study.name] = {"title": study.title, "state": state,
+        state, plan = call.state(study, store), call.plan(study, store)
+        found[study.name] = {"title": study.title, "state": state, "to_run": plan.count, "seconds": plan.seconds,
                              "figures": {f.key: {"title": f.title, "verdict": f.verdict} for f in figures}}  # fmt: skip
         if call.options.json:
             continue
-        terminal.out.print(f"{study.name}: {study.title}; {documents.counts_of(figures)}; {state}", highlight=False,
-                           soft_wrap=True)  # fmt: skip
+        terminal.out.print(f"{study.name}: {study.title}; {documents.counts_of(figures)}; {state}; "
+                           f"{call.options.size}: {plan.words}", highlight=False, soft_wrap=True)  # fmt: skip
         table = Table(box=None, pad_edge=False, show_header=False)
         for figure in figures:
             table.add_row("", figure.key, f"[{STYLES[figure.verdict]}]{figure.verdict}[/]", figure.title, figure.reason)
         terminal.out.print(table)
     return found
+
+
+def lost_rows(store: Store) -> list[str]:
+    """Rows that had a value in the file, and have none by its records."""
+    found = {row.key: row for figure in store.publication.figures for row in figure.rows}
+    before = (row for figure in store.recorded.figures for row in figure.rows)
+    return [row.key for row in before if row.ours is not None and row.key in found and found[row.key].ours is None]
 
 
 def update_docs(call: Call, names: list[str]) -> None:
@@ -261,6 +308,8 @@ def update_docs(call: Call, names: list[str]) -> None:
         store.publication.figures = conclude(study, store.samples())
         publications[name] = store.publication
         if name in names:
+            if lost := lost_rows(store):
+                call.say(f"{name}: rows without a record, since study.py has other points now: {', '.join(lost)}.")
             call.save(store)
             documents.update(call.options.docs / "publications", name, store.publication)
     documents.update_overview(call.options.docs / "publications.md", publications)
@@ -280,7 +329,14 @@ def work(call: Call) -> None:
         if options.verify:
             answer.append(call.verify(study))
             continue
-        store = call.reproduce(study)
+        try:
+            store = call.reproduce(study)
+        except UsageError as e:
+            if not options.update_docs:
+                raise
+            call.failed.append(f"{study.name}: {e}")  # pages are drawn of records, whatever can be run here
+            call.say(f"{call.failed[-1]} Its page is drawn of the records that are there.")
+            store = call.store(study)
         keys = call.figures(study)
         chosen = {figure.key for figure in study.chosen(options.size, keys)}
         figures = [f for f in conclude(study, store.samples()) if f.key in chosen]

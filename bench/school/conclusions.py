@@ -39,14 +39,14 @@ def _drawn(at: dict[str, Figure], samples: Samples) -> tuple[list[publication.Cu
     """Our curves and their size: the largest size that is whole, else the one of which most is there."""
 
     def there(size: str) -> int:
-        return sum(samples.has(*curve.points) for curve in at[size].curves)
+        return sum(curve.is_there(samples) for curve in at[size].curves)
 
     sizes = [size for size in LARGEST_FIRST if there(size)]
     if not sizes:
         return [], ""
     whole = [size for size in sizes if there(size) == len(at[size].curves)]
     size = whole[0] if whole else max(sizes, key=there)
-    curves = [curve for curve in at[size].curves if samples.has(*curve.points)]
+    curves = [curve for curve in at[size].curves if curve.is_there(samples)]
     return [publication.Curve(name=curve.name, marks=curve.marks(samples)) for curve in curves], size
 
 

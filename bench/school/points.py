@@ -39,8 +39,8 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Measured:
-    """A command of this machine that prints one JSON object. Points of one `family` take turns. `name` and `needs` are
-    no part of the identity."""
+    """A command of this machine that prints one JSON object. Points of one `family` take turns. `name`, `needs`
+    and `processors` are no part of the identity."""
 
     name: str
     family: str
@@ -48,6 +48,7 @@ class Measured:
     environment: tuple[tuple[str, str], ...] = ()
     values: tuple[str, ...] = ("seconds",)  # keys of the object that are recorded: numbers, or lists of iterations
     rounds: int = 0  # 0: the study's; 1 of counts, which hardly vary
+    processors: int = 1  # that a machine must have for the point to mean something
     size: str = "quick"
     estimate: float = 2.0
     needs: str = ""  # the study's peer whose program it is
@@ -55,7 +56,7 @@ class Measured:
     @property
     def identity(self) -> str:
         made_of = asdict(replace(self, name="", rounds=0, estimate=0.0))
-        del made_of["needs"]
+        del made_of["needs"], made_of["processors"]
         return digest({"kind": "measured", **made_of})
 
     def of_seed(self, seed: int = 0) -> str:

@@ -12,9 +12,10 @@ from typing import Literal
 
 from rubato.results import publication
 from rubato.results.publication import Publication, Record
+from school.estimates import Estimates
 from school.points import Point, Simulated
 from school.samples import Samples
-from school.study import Study
+from school.study import SIZES, Study
 
 State = Literal["present", "stale", "missing"]
 
@@ -62,8 +63,8 @@ class Store:
         self.file, self.study, self.places = file, study, places
         self.model = places.model
         self.publication = Publication(name=study.name, title=study.title, source=study.source)
-        if file.exists():
-            self.publication.records = publication.load(file).records
+        self.recorded = publication.load(file) if file.exists() else self.publication.model_copy()  # with its figures
+        self.publication.records = self.recorded.records
 
     def state(self, point: Point, seed: int) -> State:
         record = self.publication.records.get(point.of_seed(seed))
@@ -80,6 +81,10 @@ class Store:
 
     def samples(self) -> Samples:
         return Samples(self.publication.records.values(), self.model)
+
+    def estimates(self) -> Estimates:
+        points = (p for size in SIZES for figure in self.study.figures(size) for p in figure.points)
+        return Estimates(self.publication.records.values(), points)
 
     def forget(self, known: set[str]) -> int:
         """Drops records of points that the study does not have any more; how many."""

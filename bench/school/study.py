@@ -51,11 +51,16 @@ class Published(BaseModel):
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve or kind of bar: its marks are computed of what is recorded."""
+    """A curve or kind of bar: its marks are computed of what is recorded. With `needed` it is drawn of these points and
+    of as many others as are recorded: a machine may not have run all."""
 
     name: str
     points: tuple[Point, ...]
     marks: Callable[[Samples], list[Mark]]
+    needed: tuple[Point, ...] | None = None
+
+    def is_there(self, found: Samples) -> bool:
+        return found.has(*(self.points if self.needed is None else self.needed))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from rubato.results import publication
 from rubato.results.intervals import Interval
 from rubato.results.publication import Curve, Figure, Mark, Publication, Record, Row
 from school import documents, study
+from school.conclusions import conclude
+from school.estimates import Estimates
 from school.points import Measured, Simulated
 from school.samples import Samples
 from school.verdicts import Bar, verdict
@@ -384,6 +386,89 @@ def test_tables_are_written_between_marks_and_prose_stays(bench: Bench):
     page.write_text(text.replace("publications: figure 1", "publications: figure 12"))
     code, _, err = bench("made", "--only", "simulated", "--update-docs")
     assert code == 2 and "marks figure 12, which the study does not have" in err
+
+
+def test_pages_are_drawn_of_the_records_whatever_is_built(bench: Bench):
+    bench("made", "--update-docs")
+    page, overview = bench.folder / "docs/publications/made.md", bench.folder / "docs/publications.md"
+    drawn = page.read_text(), overview.read_text()
+    (bench.folder / "build/guest/plain").unlink()
+    (bench.folder / "build/bin/rubato-chip").unlink()
+    for words, exit_code in ((["made"], 0), (["made", "--seeds", 3], 1)):  # nothing is missing, and a third seed
+        page.write_text(drawn[0].replace("**reproduced**", "**not measured**"))
+        code, _, err = bench(*words, "--update-docs")
+        assert code == exit_code, err
+        assert (page.read_text(), overview.read_text()) == drawn
+    assert "rubato-chip does not exist; `make build` builds it. Its page is drawn of the records that are there." in err
+    assert bench("made", "--seeds", 3)[0] == 2
+
+
+def test_a_row_that_loses_its_records_is_named(bench: Bench):
+    bench("made", "--only", "simulated", "--update-docs")
+    bench.study("other")
+    assert "rows without a record, since study.py has other points now: speed-up." in bench(
+        "made", "--only", "simulated", "--dry-run", "--update-docs")[2]  # fmt: skip
+
+
+def test_a_curve_is_drawn_of_the_points_that_a_machine_has_run():
+    points = {n: Measured(f"{n} workers", "f", ("x", str(n)), processors=n) for n in (1, 2, 64)}
+
+    def marks(found: Samples) -> list[Mark]:
+        return [Mark(x=n, y=found.mean(p, "seconds")) for n, p in points.items() if found.has(p)]
+
+    curve = study.Curve("ours", tuple(points.values()), marks, needed=(points[1],))
+    made = study.Study("made", "Made up", "Nowhere", lambda _: [study.Figure("1", "Rate", "lines", curves=(curve,))],
+                       lambda _: {}, {})  # fmt: skip
+
+    def drawn(*workers: int) -> list[float | None]:
+        records = [Record(kind="measured", name="x", size="quick", point=points[n].identity, values={},
+                          samples={"seconds": [1.0 / n]}) for n in workers]  # fmt: skip
+        (figure,) = conclude(made, Samples(records, "model"))
+        return [mark.x for of in figure.curves for mark in of.marks]
+
+    assert drawn(1, 2) == [1, 2] and drawn(1, 2, 64) == [1, 2, 64] and drawn(2, 64) == []
+    assert points[2].identity == Measured("a", "f", ("x", "2")).identity, "the same point on every machine"
+
+
+def test_points_for_more_processors_than_the_machine_has_are_not_run(bench: Bench):
+    study_file = bench.folder / "studies/made/study.py"
+    study_file.write_text(study_file.read_text().replace(
+        "size=size)\n             for n in (2, 4)]", "size=size, processors=100_000 * (n - 2) + 1)\n"
+        "             for n in (2, 4)]"))  # fmt: skip
+    assert "1 points to run" in bench("made", "--only", "measured", "--dry-run")[2]
+
+
+# ---- estimates ----
+
+
+def test_a_point_takes_as_long_as_it_took_and_others_as_recorded_ones_let_expect():
+    first, second, other = (Measured(name, "f", (name,), estimate=2.0) for name in "abc")
+    large = Measured("d", "f", ("d",), size="full", estimate=60.0)
+
+    def record(point: Measured, seconds: float, rounds: int) -> Record:
+        return Record(kind="measured", name=point.name, size=point.size, point=point.identity, values={},
+                      seconds=seconds, samples={"seconds": [1.0] * rounds})  # fmt: skip
+
+    # 0.5 and 0.2 seconds a round, where the study says 2: a quarter and a tenth, of which the median is 0.175.
+    estimates = Estimates([record(first, 1.5, 3), record(second, 1.0, 5)], [first, second, other, large])
+    assert estimates.of(first) == 0.5 and estimates.of(second) == 0.2
+    assert estimates.of(other) == pytest.approx(2.0 * 0.175) and estimates.of(large) == 60.0
+    point = Simulated("s", "s", estimate=10.0)
+    seeds = [Record(kind="simulated", name="s", size="quick", point=point.identity, seed=n, values={}, seconds=n)
+             for n in (1, 2)]  # fmt: skip
+    assert Estimates(seeds, [point]).of(point) == 1.5
+
+
+def test_the_plan_and_the_overview_say_how_long_the_rest_takes(bench: Bench):
+    assert "2 points to run; about 12 s" in bench("made", "--only", "measured", "--dry-run")[2]  # 2 s, 3 rounds
+    assert "quick: 8 points to run; about" in bench()[1]
+    bench("made", "--only", "measured")
+    file = bench.folder / "docs/publications/made.json"
+    document = json.loads(file.read_text())
+    records = {key: record | {"seconds": 30.0} for key, record in document["records"].items()}
+    records.popitem()  # 30 seconds a point, of three rounds: 10 a round
+    file.write_text(json.dumps(document | {"records": records}))
+    assert "2 points to run; about 1 min 00 s" in bench("made", "--only", "measured", "--dry-run")[2]
 
 
 def test_a_report_draws_published_values_as_hollow_marks_beside_ours(tmp_path: Path):

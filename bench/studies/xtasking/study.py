@@ -8,7 +8,6 @@ programs against bars of this machine, and `bench/native_activity` counts cycles
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 from rubato.results.intervals import Interval
@@ -20,8 +19,8 @@ from school.study import Curve, Figure, Row, Study
 from school.verdicts import Bar
 
 RATE, LOADED = "million_requests_a_second", "million_loaded_a_second"
-#: Workers of the figure over workers: all that this machine has, doubled from one on.
-WORKERS = tuple(n for n in (1, 2, 4, 8, 16, 32, 64) if n <= (os.cpu_count() or 1))
+#: Workers of the figure over workers; a machine runs as many of them as it has processors.
+WORKERS = (1, 2, 4, 8, 16, 32, 64)
 SIZES_OF = {
     "quick": ("--records", "200000", "--operations", "300000"),
     "sampled": ("--records", "40000000", "--operations", "20000000"),
@@ -118,13 +117,15 @@ MODELS = {
 
 def over_workers(workload: str, size: str) -> tuple[Curve, ...]:
     def curve(name: str, arguments: tuple[str, ...]) -> Curve:
-        points = {n: model(workload, size, (*arguments, "--workers", str(n)), f"{name}, {n} workers") for n in WORKERS}
+        points = {n: replace(model(workload, size, (*arguments, "--workers", str(n)), f"{name}, {n} workers"),
+                             processors=n) for n in WORKERS}  # fmt: skip
 
         def marks(found: Samples) -> list[Mark]:
-            intervals = {n: found.interval(point, point.values[0]) for n, point in points.items()}
+            there = {n: point for n, point in points.items() if found.has(point)}
+            intervals = {n: found.interval(point, point.values[0]) for n, point in there.items()}
             return [Mark(x=n, y=i.mean, low=i.low, high=i.high) for n, i in intervals.items()]
 
-        return Curve(name, tuple(points.values()), marks)
+        return Curve(name, tuple(points.values()), marks, needed=(points[1],))
 
     return tuple(curve(name, arguments) for name, arguments in MODELS.items())
 
