@@ -86,7 +86,7 @@ def run_command(
     command: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGS...", help="The program and its arguments.")],
     method: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(METHODS)}. Default: RUBATO_ITM_METHOD, or else eager.",
+        typer.Option(help=f"{', '.join(METHODS)}. Default: that of RUBATO_ITM_METHOD; if it is not set, eager.",
                      autocompletion=completion.one_of(METHODS)),  # fmt: skip
     ] = None,
     manager: Annotated[
