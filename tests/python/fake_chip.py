@@ -41,6 +41,8 @@ KEYS = [
         ["mayspec", "spec", "nonspec"],
         "What MAYSPEC tasks run as.",
     ),
+    ("task.capsules", "boolean", "", "true", None, None, "Whether capsules and untracked memory exist."),
+    ("run.alloc", "string", "", "guest", None, ["guest", "ideal"], "Whose malloc and free programs have."),
     (
         "run.max_cycles",
         "integer",

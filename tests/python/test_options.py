@@ -15,8 +15,8 @@ from rubato.running.spec import OPTIONS, RunSpec
 from rubato.sweeping.plan import Plan
 
 #: What a plan has a list of, and what only single runs have.
-VARIED = {"cores", "mode", "config", "set", "seed"}
-NOT_SWEPT = {"alloc", "instructions", "watch"}
+VARIED = {"cores", "mode", "alloc", "config", "set", "seed"}
+NOT_SWEPT = {"instructions", "watch"}
 
 
 def test_what_is_declared_becomes_an_option():

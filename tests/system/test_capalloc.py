@@ -156,13 +156,13 @@ def test_rubato_run_chooses_the_allocator(alloc: str, guests: Path, rubato_chip:
                       arguments="--generate csa:4 --vectors 2 --events heap")  # fmt: skip
     assert done.summary.check == "passed"
     handlers = done.stats.total("tile.*.task_unit.handlers.registered")
-    assert (handlers > 0) == (alloc == "capsules")
+    assert (handlers > 0) == (alloc == "capalloc")
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"program": "des", "alloc": "best"}, "--alloc is one of ideal, capsules, plain, libc, tcmalloc, not best."),
+        ({"program": "des", "alloc": "best"}, "--alloc is one of ideal, capalloc, plain, libc, tcmalloc, not best."),
         ({"program": "sssp", "alloc": "plain"}, "--alloc plain is for applications that allocate in tasks"),
         ({"program": "des", "alloc": "plain", "set": {"task.capsules": "true"}}, "contradict"),
         ({"program": "des", "alloc": "ideal", "engine": "native"}, "--alloc is for the simulated chip"),

@@ -22,7 +22,7 @@ from rubato.process import machine
 from rubato.results import metrics
 from rubato.results.intervals import interval, relative_spread
 from rubato.running import memory
-from rubato.running.spec import MODES
+from rubato.running.spec import ALLOCATORS, MODES
 from rubato.sweeping import sweep as sweeping
 from rubato.sweeping.plan import PERTURB, Plan, make_plan
 from rubato.sweeping.sweep import Sweep
@@ -32,6 +32,8 @@ EPILOG = """[bold]Examples[/]
   rubato sweep --program sssp --cores 1,4,16,64 --mode nonspec,mayspec --seeds 3 --out study -- --generate road:300x300
 
   rubato sweep --program sssp --cores 64 --set l2.size=64KiB,256KiB,1MiB --set net.contention=true,false
+
+  rubato sweep --program des --cores 64 --alloc ideal,capalloc,tcmalloc,libc -- --generate csa:12 --events heap
 
   rubato sweep plan.toml --jobs 4 --out study        (and again with --resume after an interrupt)
 
@@ -58,6 +60,8 @@ def sweep_command(
     cores: Annotated[str | None, Opt(metavar="N,N,...", help="Numbers of cores.")] = None,
     mode: Annotated[str | None, Opt(metavar="MODE,...", help="spec, nonspec, mayspec.",
                                            autocompletion=completion.several(completion.one_of(MODES)))] = None,
+    alloc: Annotated[str | None, Opt(metavar="NAME,...", help=f"Allocators on the chip: {', '.join(ALLOCATORS)}.",
+                                            autocompletion=completion.several(completion.one_of(ALLOCATORS)))] = None,
     seeds: Annotated[
         int | None,
         Opt(metavar="N", help="Repeat each point with the chip's seeds 1 to N. One of the input: `-- --seed N`."),
@@ -95,8 +99,9 @@ def sweep_command(
         raise UsageError("--seeds N repeats each point with the chip's seeds 1 to N; the program's own follows `--`.")
     foreign = foreign_words(context.command_path, ours, words, programs or [])
     given = plan_fields(options) | {
-        "program": programs, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
-        "set": _settings(set or []) or None, "baseline": baseline, "metrics": metrics.pairs(metric or []) or None,
+        "program": programs, "cores": _numbers(cores), "mode": _words(mode), "alloc": _words(alloc), "seeds": seeds,
+        "config": _words(config), "set": _settings(set or []) or None, "baseline": baseline,
+        "metrics": metrics.pairs(metric or []) or None,
         "arguments": [*foreign, *command_line.after_dashes] or None,
     }  # fmt: skip
     chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)
@@ -213,6 +218,8 @@ def _show(result: Sweep) -> None:
             spec = p["spec"]
             told = {k: v for k, v in spec["set"].items() if k != PERTURB or not is_perturbed_alike}
             settings = " ".join(f"{k}={v}" for k, v in told.items())
+            if spec.get("alloc") is not None:
+                settings = f"alloc={spec['alloc']} {settings}".strip()
             if len(configs) > 1:
                 settings = f"{spec['config'] or 'default chip'} {settings}".strip()
             key = (spec["program"], str(spec["cores"] or "default"), _mode(spec), settings)

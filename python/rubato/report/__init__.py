@@ -40,8 +40,7 @@ def gather(directories: Iterable[str | Path]) -> Study:
             failures += [Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code")) for r in sweep.failures]
             for key, values in sweep.swept.items():
                 swept[key] = list(dict.fromkeys([*swept.get(key, []), *values]))
-    found = study(runs, failures)
-    found.swept = swept
+    found = study(runs, failures, swept)
     found.measured = measured
     found.transactions = profiles
     found.publications = publications

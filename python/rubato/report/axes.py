@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubato.report.study import SERIAL, Workload, plain, varied_keys
+from rubato.results import allocator
+from rubato.results.allocator import ALLOC
 from rubato.results.run import Run
 
 #: Keys that a plan names, with their values in its order.
@@ -38,8 +40,8 @@ class Axis:
 
     @property
     def is_key(self) -> bool:
-        """A key of the configuration, which all have a dot."""
-        return "." in self.key
+        """A key of the configuration, or the allocator: what no other card of a report is about."""
+        return self.key not in (CORES, MODE, PROGRAM)
 
     def position(self, value: Any) -> float:
         return self.values.index(value) if self.kind == "words" else value
@@ -67,14 +69,15 @@ def parameter(run: Run, key: str) -> Any:
         return "serial code" if run.summary.mode == SERIAL else run.summary.mode or every
     if key == PROGRAM:
         return str(run.manifest.get("program_sha256", ""))[:8]
-    return run.configuration.get(key)
+    return allocator.value(run, key)
 
 
 def axes(runs: list[Run], swept: Swept) -> list[Axis]:
     """Everything that differs between `runs` but the seed. Keys that a plan names are causes."""
-    keys = _causes(runs, varied_keys(runs), swept)
+    keys = _causes(runs, allocator.in_place(runs, varied_keys(runs), swept), swept)
+    builds = [] if ALLOC in keys and _follows(runs, PROGRAM, [ALLOC]) else [PROGRAM]
     found = []
-    for key in [*keys, CORES, MODE, PROGRAM]:
+    for key in [*keys, CORES, MODE, *builds]:
         values = {repr(v): v for v in (parameter(r, key) for r in runs)}
         if len(values) > 1:
             found.append(Axis(key, key, _ordered(list(values.values()), swept.get(key, []))))
@@ -94,7 +97,7 @@ def _causes(runs: list[Run], varied: list[str], swept: Swept) -> list[str]:
     kept = [k for k in varied if k in swept] + [k for k in varied if k not in swept]
     for key in reversed(kept.copy()):
         others = [CORES, *(k for k in kept if k != key)]
-        if key not in swept and _follows(runs, key, others):
+        if key not in (*swept, ALLOC) and _follows(runs, key, others):
             kept.remove(key)
     return [k for k in varied if k in kept]
 

@@ -53,7 +53,8 @@ def of_sweep(sweep: Sweep) -> str:
         if p["state"] == "finished":
             spec = p["spec"]
             mode = "serial" if spec.get("serial") else spec["mode"] or "default"
-            key = (spec["program"], str(spec["cores"] or "default"), mode, *(str(spec["set"].get(k)) for k in varied))
+            values = (str((spec["set"] | spec).get(k)) for k in varied)
+            key = (spec["program"], str(spec["cores"] or "default"), mode, *values)
             points.setdefault(key, []).append(p)
     is_native = all(p.get("cycles") is None for of in points.values() for p in of)
     rows = []

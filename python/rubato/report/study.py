@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubato.errors import UsageError
 from rubato.home import apps
+from rubato.results import allocator
 from rubato.results.intervals import Interval, interval, ratio
 from rubato.results.measurements import Results
 from rubato.results.metrics import Metric
@@ -151,8 +152,8 @@ class Study:
     swept: dict[str, list[str]] = field(default_factory=dict)  # keys that plans of sweeps name, with their values
 
 
-def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
-    """Orders complete, successful runs; the others become failures."""
+def study(runs: list[Run], failures: list[Failure] = (), swept: dict[str, list[str]] | None = None) -> Study:
+    """Orders complete, successful runs; the others become failures. `swept` are keys that plans name."""
     good: list[Run] = []
     bad = list(failures)
     known = {f.name for f in bad}
@@ -166,20 +167,20 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
         elif run.directory.name not in known:
             bad.append(Failure(run.directory.name, reason, is_damaged=is_damaged))
     good, repeated = _without_repeated(good)
-    varied = varied_keys(good)
+    varied = allocator.in_place(good, varied_keys(good), swept or {})
     programs = _programs(good)
     grouped: dict[tuple[str, str, str], dict[tuple[str, str], dict[int, Point]]]
     grouped = defaultdict(lambda: defaultdict(dict))
     for run in good:
         s = run.summary
-        points = grouped[s.name, _arguments(run), s.engine][s.mode, _variation(run, varied, programs)]
+        points = grouped[allocator.program(run), _arguments(run), s.engine][s.mode, _variation(run, varied, programs)]
         points.setdefault(s.cores, Point(s.cores)).runs.append(run)
     workloads = []
     for (program, arguments, engine), by_series in grouped.items():
         series = [Series(*key, [points[c] for c in sorted(points)]) for key, points in by_series.items()]
         series.sort(key=lambda s: MODES.index(s.mode) if s.mode in MODES else len(MODES))
         workloads.append(Workload(program, arguments, series, engine))
-    return Study(workloads, good, bad, varied, repeated)
+    return Study(workloads, good, bad, varied, repeated, swept=swept or {})
 
 
 def _without_repeated(runs: list[Run]) -> tuple[list[Run], list[tuple[Run, Run]]]:
@@ -197,18 +198,26 @@ def _without_repeated(runs: list[Run]) -> tuple[list[Run], list[tuple[Run, Run]]
     return list(kept.values()), repeated
 
 
-def _programs(runs: list[Run]) -> dict[tuple[str, str], set[str]]:
-    """The hashes of the programs of one name and engine: results of different ones are no samples of one thing."""
-    hashes: dict[tuple[str, str], set[str]] = defaultdict(set)
+#: What executables of one program have in common: program, engine, and the allocator that they were built with.
+_Built = tuple[str, str, str | None]
+
+
+def _built(run: Run) -> _Built:
+    return run.summary.name, run.summary.engine, allocator.allocator(run)
+
+
+def _programs(runs: list[Run]) -> dict[_Built, set[str]]:
+    """The hashes of the programs that are alike: results of different ones are no samples of one thing."""
+    hashes: dict[_Built, set[str]] = defaultdict(set)
     for run in runs:
-        hashes[run.summary.name, run.summary.engine].add(run.manifest.get("program_sha256", ""))
+        hashes[_built(run)].add(run.manifest.get("program_sha256", ""))
     return hashes
 
 
 def _arguments(run: Run) -> str:
     """Without the mode, which natively is an argument too, and without what asks for the serial code."""
     arguments = list(run.arguments)
-    app = apps.all_apps().get(run.summary.name)
+    app = apps.all_apps().get(allocator.program(run))
     if run.summary.mode == SERIAL and app is not None:
         arguments = app.without_serial(arguments)
     if run.summary.engine != "chip" and app is not None and app.mode_flag:
@@ -250,9 +259,10 @@ def varied_keys(runs: list[Run]) -> list[str]:
     return [k for k in order if k in several]
 
 
-def _variation(run: Run, varied: list[str], programs: dict[tuple[str, str], set[str]]) -> str:
-    parts = [f"{k}={plain(k, run.configuration.get(k))}" for k in varied]
-    if len(programs[run.summary.name, run.summary.engine]) > 1:
+def _variation(run: Run, varied: list[str], programs: dict[_Built, set[str]]) -> str:
+    values = {k: allocator.value(run, k) for k in varied}
+    parts = [f"{k}={plain(k, v)}" for k, v in values.items() if k != allocator.ALLOC or v is not None]
+    if len(programs[_built(run)]) > 1:
         parts.append(f"program {run.manifest.get('program_sha256', '')[:8]}")
     return ", ".join(parts)
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from rubato import toml
 from rubato.errors import UsageError
-from rubato.results import metrics
+from rubato.results import allocator, metrics
 
 
 def settings(runs: Sequence[metrics.Measured], keys: Iterable[str]) -> list[dict[str, Any]]:
-    """The value of each key as the simulator read it, for each run: 64KiB is 65536. Whole numbers beside others are
-    all float; a key with numbers and words has words."""
+    """The value of each key as the simulator read it, for each run: 64KiB is 65536; of `alloc` its name. Whole numbers
+    beside others are all float; a key with numbers and words has words."""
     rows: list[dict[str, Any]] = [{} for _ in runs]
     for key in keys:
-        values = [run.configuration.get(key) for run in runs]
+        values = [allocator.value(run, key) for run in runs]
         kinds = {type(v) for v in values if v is not None}
         is_mixed = len(kinds) > 1
         for row, value in zip(rows, values, strict=True):

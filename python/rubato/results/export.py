@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubato.errors import UsageError
 from rubato.files import write_whole
-from rubato.results import columns
+from rubato.results import allocator, columns
 from rubato.results.metrics import Definitions
 from rubato.results.regions import IN_REGIONS, of_runs
 from rubato.results.run import Run
@@ -57,17 +57,18 @@ def regions(found: Sequence[Run], metrics: Definitions | None = None) -> pl.Data
 
 
 def _swept(found: Sequence[Run]) -> list[str]:
-    """The configuration keys that differ between the runs."""
+    """The configuration keys that differ between the runs, and `alloc` if it does."""
     configurations = [r.configuration for r in found]
-    return [
+    keys = [
         k
         for k in dict.fromkeys(k for c in configurations for k in c if k not in _IN_SUMMARY)
+    return [allocator.ALLOC, *keys] if allocator.varies(found) else keys
         if len({repr(c.get(k)) for c in configurations}) > 1
     ]
 
 
 def _names(run: Run) -> dict[str, Any]:
-    named = {"directory": str(run.directory), "name": run.directory.name, "program": run.summary.name}
+    named = {"directory": str(run.directory), "name": run.directory.name, "program": allocator.program(run)}
     return named | {"arguments": " ".join(run.arguments)}
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from rubato import toml
 from rubato.errors import UsageError
+from rubato.results import allocator
 from rubato.home import apps, locate, schema
 from rubato.running.options import Field, duration, option, options_of, settings_of
 from rubato.suggest import near_misses
@@ -27,13 +28,9 @@ _KEYS = {
     "roi": "run.roi",
 }  # fmt: skip
 #: Allocators behind malloc and free on the chip: the settings that each is, besides executables of their own.
-ALLOCATORS: dict[str, dict[str, Any]] = {
-    "ideal": {"run.alloc": "ideal"},
-    "capsules": {"task.capsules": True},
-    "plain": {"task.capsules": False},
-    "libc": {},
-    "tcmalloc": {},
-}
+ALLOCATORS: dict[str, dict[str, Any]] = {name: allocator.SETTINGS.get(name, {}) for name in allocator.NAMES}
+#: Earlier names of allocators, which are still understood.
+EARLIER_NAMES = {"capsules": "capalloc"}
 
 
 @dataclass
@@ -53,8 +50,8 @@ class RunSpec:
         None, "What MAYSPEC tasks run as: spec, nonspec or mayspec.", varied=True, simulator=False,
     )
     alloc: str | None = option(  # one of ALLOCATORS; None: what the program is linked with
-        None, "The program's allocator on the chip: ideal, capsules, plain, libc or tcmalloc (docs/capsules.md).",
-        sweep=None, only="chip", simulator=False,
+        None, "The program's allocator on the chip: ideal, capalloc, plain, libc or tcmalloc (docs/capsules.md).",
+        varied=True, only="chip", simulator=False,
     )
     config: str | None = option(
         None, "Chip description: a TOML file, or a shipped name.", varied=True, only="chip", simulator=False,
@@ -136,6 +133,9 @@ class RunSpec:
     oversubscribe: bool = option(
         False, "Native: allow more workers than cores.", only="native", simulator=False,
     )
+    def __post_init__(self) -> None:
+        self.alloc = EARLIER_NAMES.get(self.alloc or "", self.alloc)
+
 
     @staticmethod
     def checked(values: dict[str, Any]) -> RunSpec:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from rubato.errors import UsageError
-from rubato.results import metrics
+from rubato.results import allocator, metrics
 from rubato.results.compare import KeyChange
 from rubato.results.intervals import Interval, geometric_mean, interval, ratio
 from rubato.results.metrics import Metric
@@ -105,8 +105,9 @@ def _by_point(runs: list[Run], swept: list[str]) -> dict[_Key, list[Run]]:
     found: dict[_Key, list[Run]] = {}
     for run in runs:
         s = run.summary
-        values = tuple(str(run.configuration.get(k)) for k in swept)
-        found.setdefault((s.name, " ".join(run.arguments), s.cores, s.mode, values), []).append(run)
+        values = tuple(str(allocator.value(run, k)) for k in swept)
+        key = allocator.program(run), " ".join(run.arguments), s.cores, s.mode, values
+        found.setdefault(key, []).append(run)
     return found
 
 

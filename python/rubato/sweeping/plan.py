@@ -18,7 +18,7 @@ from rubato.errors import UsageError
 from rubato.home import apps, locate, schema
 from rubato.results import metrics
 from rubato.running.options import duration
-from rubato.running.spec import OPTIONS, RunSpec
+from rubato.running.spec import EARLIER_NAMES, OPTIONS, RunSpec
 from rubato.suggest import did_you_mean
 
 #: Options of a run that a plan passes on unchanged to every run.
@@ -54,13 +54,14 @@ class Plan(_Shared):
     arguments: list[str] = []
     cores: list[int | None] = [None]
     mode: list[str | None] = [None]
+    alloc: list[str | None] = [None]
     seeds: list[int | None] = [None]  # a number N stands for 1 to N
     config: list[str | None] = [None]
     set: dict[str, list[Any]] = {}
     metrics: dict[str, str] = {}  # expressions by name (rubato.results.metrics)
     baseline: bool | None = None  # None: where cores vary and the application has serial code
 
-    @field_validator("program", "cores", "mode", "config", "series", "env", mode="before")
+    @field_validator("program", "cores", "mode", "alloc", "config", "series", "env", mode="before")
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -71,6 +72,11 @@ class Plan(_Shared):
         if not value:
             raise ValueError("needs at least one value")
         return list(dict.fromkeys(value))
+
+    @field_validator("alloc")
+    @classmethod
+    def _allocators(cls, value: list[str | None]) -> list[str | None]:
+        return cls._distinct([EARLIER_NAMES.get(name or "", name) for name in value])
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -125,7 +131,7 @@ class Plan(_Shared):
 
     def points(self) -> list[Point]:
         """All combinations, small chips first: results come early, and memory needs are known before the large."""
-        lists = (self.cores, self.program, self.config, self.mode, *self.set.values(), self.seeds)
+        lists = (self.cores, self.program, self.config, self.mode, self.alloc, *self.set.values(), self.seeds)
         if (count := math.prod(map(len, lists))) > MOST_RUNS:
             raise UsageError(f"the plan has {count:,} combinations; at most {MOST_RUNS:,} are possible.")
         common = {name: getattr(self, name) for name in _SHARED} | {"arguments": self.arguments}
@@ -134,21 +140,22 @@ class Plan(_Shared):
         with_serial = [p for p in self.program if self._has_baseline(p)]
         points = []
         smallest = min(self.cores, key=lambda c: c or 0)
-        rest = itertools.product(with_serial, self.config, *self.set.values(), self.seeds)
-        for program, config, *values, seed in rest:
+        rest = itertools.product(with_serial, self.config, self.alloc, *self.set.values(), self.seeds)
+        for program, config, alloc, *values, seed in rest:
             settings = perturbed[config] | dict(zip(keys, values, strict=True))
             spec = RunSpec(
-                program=program, cores=smallest, config=config, set=settings, seed=seed, serial=True,
+                program=program, cores=smallest, config=config, alloc=alloc, set=settings, seed=seed, serial=True,
                 **common | _OF_TASKS,
             )  # fmt: skip
             points.append(Point(self._name(spec), spec))
         for cores in sorted(self.cores, key=lambda c: c or 0):
-            rest = itertools.product(self.program, self.config, self.mode, *self.set.values(), self.seeds)
-            for program, config, mode, *values, seed in rest:
+            rest = itertools.product(self.program, self.config, self.mode, self.alloc, *self.set.values(), self.seeds)
+            for program, config, mode, alloc, *values, seed in rest:
                 spec = RunSpec(
                     program=program,
                     cores=cores,
                     mode=mode,
+                    alloc=alloc,
                     config=config,
                     set=perturbed[config] | dict(zip(keys, values, strict=True)),
                     seed=seed,
@@ -180,6 +187,8 @@ class Plan(_Shared):
             parts.append(f"c{spec.cores}")
         if mode := "serial" if spec.serial else spec.mode:
             parts.append(mode)
+        if spec.alloc is not None:
+            parts.append(spec.alloc)
         if len(self.config) > 1 and spec.config is not None:
             parts.append(Path(spec.config).stem)
         parts += [f"{k}={toml.text(spec.set[k])}" for k, values in self.set.items() if len(values) > 1]

@@ -23,10 +23,11 @@ from pydantic import ValidationError
 import rubato
 from rubato.errors import ExitCode, RubatoError, UsageError
 from rubato.files import write_whole
-from rubato.home import locate
+from rubato.home import apps, locate
 from rubato.process import machine
 from rubato.process.child import Outcome
 from rubato.process.claim import claimed
+from rubato.results.allocator import ALLOC
 from rubato.results.run import Run, is_set_aside, json_object
 from rubato.results.summary import Summary
 from rubato.running import memory
@@ -71,10 +72,13 @@ class Sweep:
 
     @property
     def swept(self) -> dict[str, list[str]]:
-        """The configuration keys that the points differ in, with their values as the plan has them, in its order."""
+        """The configuration keys that the points differ in, and `alloc` if they do, with their values as the plan has
+        them, in its order."""
         values: dict[str, dict[str, None]] = {}
         for p in self.points:
-            for key, value in p["spec"].get("set", {}).items():
+            spec = p["spec"]
+            alloc = {} if spec.get(ALLOC) is None else {ALLOC: spec[ALLOC]}
+            for key, value in (spec.get("set", {}) | alloc).items():
                 values.setdefault(key, {})[str(value)] = None
         return {key: list(seen) for key, seen in values.items() if len(seen) > 1}
 
@@ -98,12 +102,13 @@ class Sweep:
     def frame(self, metrics: Definitions | None = None) -> pl.DataFrame:
         """One row a finished run: parameters with the values that the simulator read, then the summary's numbers with
         dotted names, then metrics: the built-in ones, those of the plan, and `metrics`. `program` is the name that
-        `--json` gives. Without finished runs it has the columns every row has, and no row.
+        `--json` gives, without the name of an allocator that it was built with. Without finished runs it has the
+        columns every row has, and no row.
 
         @raises UsageError for a metric that names what no run has."""
         import polars as pl
 
-        from rubato.results import columns
+        from rubato.results import allocator, columns
         from rubato.toml import flatten
 
         rows = []
@@ -113,11 +118,11 @@ class Sweep:
         settings = columns.settings(runs, keys)
         measured = columns.measured(runs, {**self.metrics, **(metrics or {})})
         for run, values, numbers in zip(runs, settings, measured, strict=True):
-            summary = flatten(run.summary.model_dump(exclude={"output"}) | {"program": run.summary.name})
+            summary = flatten(run.summary.model_dump(exclude={"output"}) | {"program": allocator.program(run)})
             name = run.directory.name
             spec = specs[name]
             told = {k: str(spec["set"][k]) if v is None and k in spec["set"] else v for k, v in values.items()}
-            named = {"name": name, **({"config": spec["config"]} if spec["config"] is not None else {})}
+            named = {"name": name} | {k: spec[k] for k in ("config", ALLOC) if spec.get(k) is not None}
             rows.append(columns.joined(named, told, summary, numbers))
         if not rows:
             row = {"name": "", **flatten(Summary(program="", cores=0).model_dump(exclude={"output"}))}
@@ -259,7 +264,8 @@ def made_with(plan: Plan) -> dict[str, str]:
     chip description or input file are not comparable."""
     files = {"simulator": locate.chip()} if plan.engine == "chip" else {}
     for spec in (p.spec for p in plan.points()):
-        files[f"program {spec.program}"] = spec.executable()
+        file = spec.executable()
+        files[f"program {spec.program}" + (f" with {spec.alloc}" if spec.alloc in apps.LINKED else "")] = file
         if spec.config is not None:
             files[f"config {spec.config}"] = locate.config_file(spec.config)
         files |= {f"{_INPUT}{file}": file for file in spec.input_files()}
