@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import rubato
+from rubato import report
 
 INPUTS = {
     "sssp": ["--generate", "road:12x12"],
@@ -71,3 +72,18 @@ def test_there_is_a_thread_a_core(application: str, rubato_chip: Path, guests: P
         idle[len(threads)] = summary["cycle_breakdown"]["idle"]
     assert idle[0] < 0.1
     assert idle[2] > 0.4
+
+
+@pytest.mark.usefixtures("rubato_chip")
+def test_a_report_names_threads_on_one_core_as_on_several(tmp_path: Path) -> None:
+    """The simulator's own summary counts threads: one alone is serial code to it."""
+    arguments = [*INPUTS["bfs"], "--variant", "threads"]
+    for cores in (1, 4):
+        run = rubato.run("bfs", cores=cores, arguments=arguments, out=tmp_path / f"c{cores}")
+        assert run.summary.mode == "threads" and run.summary.check == "passed"
+    serial = rubato.run("bfs", cores=1, arguments=[*INPUTS["bfs"], "--serial"], out=tmp_path / "serial")
+    assert serial.summary.mode == "serial"
+    (workload,) = report.gather([tmp_path / "c1", tmp_path / "c4"]).workloads
+    assert [(series.name, [point.cores for point in series.points]) for series in workload.series] == [
+        ("threads", [1, 4])]  # fmt: skip
+    assert workload.serial is None, "threads on one core are no serial code to compare with"

@@ -7,6 +7,7 @@ Every command reads them, before its program starts: plain classes, whose checks
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,22 @@ class App:
     def option_names(self) -> list[str]:
         names = [o.name for o in self.options]
         return [n for n in dict.fromkeys([*names, self.verify_flag, self.mode_flag]) if n]
+
+
+def value_of(arguments: list[str], flag: str) -> str | None:
+    """The value that a program's arguments give to `flag`, the last one: `--variant threads` or `--variant=threads`."""
+    chosen = None
+    for before, argument in itertools.pairwise(["", *arguments]):
+        if before == flag:
+            chosen = argument
+        elif argument.startswith(flag + "="):
+            chosen = argument.partition("=")[2]
+    return chosen
+
+
+def has_threads(name: str, arguments: list[str]) -> bool:
+    """Whether this runs an application's version with threads instead of tasks."""
+    return name in all_apps() and value_of(arguments, "--variant") == "threads"
 
 
 #: What values of an application's fields are, in words and as a check, by the field's annotation.

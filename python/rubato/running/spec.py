@@ -7,7 +7,6 @@ The host engines' half of the same is native.py.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any, ClassVar
 
 from rubato import toml
 from rubato.errors import UsageError
-from rubato.results import allocator
 from rubato.home import apps, locate, schema
+from rubato.results import allocator
 from rubato.running.options import Field, duration, option, options_of, settings_of
 from rubato.suggest import near_misses
 
@@ -133,9 +132,9 @@ class RunSpec:
     oversubscribe: bool = option(
         False, "Native: allow more workers than cores.", only="native", simulator=False,
     )
+
     def __post_init__(self) -> None:
         self.alloc = EARLIER_NAMES.get(self.alloc or "", self.alloc)
-
 
     @staticmethod
     def checked(values: dict[str, Any]) -> RunSpec:
@@ -224,13 +223,7 @@ class RunSpec:
 
     def _value_of(self, flag: str) -> str | None:
         """The value that the program's own arguments give to `flag`."""
-        chosen = None
-        for before, argument in itertools.pairwise(["", *self.arguments]):
-            if before == flag:
-                chosen = argument
-            elif argument.startswith(flag + "="):
-                chosen = argument.partition("=")[2]
-        return chosen
+        return apps.value_of(self.arguments, flag)
 
     def native_mode(self) -> str | None:
         """The type of the tasks; None for a program that gives its tasks their types itself."""
@@ -242,7 +235,7 @@ class RunSpec:
     @property
     def has_threads(self) -> bool:
         """An application's version with threads instead of tasks."""
-        return self.app() is not None and self._value_of("--variant") == "threads"
+        return apps.has_threads(self.program, self.arguments)
 
     def app(self) -> apps.App | None:
         """The application, if `program` is the name of one."""
