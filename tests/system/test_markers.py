@@ -156,6 +156,19 @@ def test_a_report_has_a_table_of_them(rubato_chip: Path, programs: Path, tmp_pat
     assert "Regions of" in page and "<td>inner</td>" in page
 
 
+def test_reports_and_comparisons_are_by_region(
+    rubato_chip: Path, programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for cores in ("1", "4"):
+        run(rubato_chip, tmp_path / f"c{cores}", "--cores", cores, programs / "tasks")
+    write([tmp_path], tmp_path / "r.html")
+    assert "Regions side by side" in (tmp_path / "r.html").read_text()
+    assert rubato_command(["compare", str(tmp_path / "c1"), str(tmp_path / "c4"), "--regions", "--json"]) == 0
+    found = {region["name"]: region for region in json.loads(capsys.readouterr().out)["regions"]}
+    before, after = (regions(tmp_path / name)["all"].cycles for name in ("c1", "c4"))
+    assert found["all"]["cycles"] == [before, after] and found["all"]["times_faster"] == before / after
+
+
 def test_an_export_has_a_row_for_each_region(
     rubato_chip: Path, programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

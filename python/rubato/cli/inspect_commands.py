@@ -187,6 +187,7 @@ def compare_command(
     metric: Annotated[
         list[str] | None, typer.Option(metavar="NAME=EXPRESSION", help="A number of your own; repeatable.")
     ] = None,
+    regions: Annotated[bool, typer.Option("--regions", help="By region that the programs mark.")] = False,
     json_: Json = False,
 ) -> int:
     """Show what differs between two runs: configuration, metrics, then statistics by size of change.
@@ -196,8 +197,9 @@ def compare_command(
     loaded = [load(before), load(after)]
     own = metrics.own(metrics.pairs(metric or []))
     if all(isinstance(results, Sweep) for results in loaded):
-        return _compare_sweeps(compare_sweeps.compare(*loaded, own), before, after, json_)
+        return _compare_sweeps(compare_sweeps.compare(*loaded, own, by_region=regions), before, after, json_)
     runs = [load_run(before), load_run(after)]
+    by_region = comparing.by_region(*runs) if regions else []
     found = comparing.compare(*runs, each=each, own=own)
     for run in runs:
         if not run.complete:
@@ -212,7 +214,12 @@ def compare_command(
             "metrics": [{"name": c.metric.name, "before": c.before, "after": c.after} for c in found.metrics],
             "statistics": [_change(c) for c in found.statistics],
         }
+        if regions:
+            document["regions"] = [_region(r) for r in by_region]
         print(json.dumps(document))
+        return 0
+    if by_region:
+        _show_regions(by_region, own)
         return 0
     if found.is_identical and not own:
         terminal.out.print("the runs are identical: same configuration, same statistics.")
@@ -276,7 +283,21 @@ def _compare_sweeps(found: compare_sweeps.Comparison, before: str, after: str, j
 
 
 def _point(p: compare_sweeps.Point) -> tuple[str, str, str, str]:
-    return escape(p.program), str(p.cores), p.mode or "", escape(p.settings)
+    return escape(p.program), str(p.cores), p.mode or "", escape(" ".join(filter(None, (p.settings, p.region))))
+
+
+def _region(r: comparing.RegionChange) -> dict[str, Any]:
+    return {"name": r.name, "cycles": r.cycles(), "instructions": r.instructions(), "times_faster": r.faster}
+
+
+def _show_regions(changes: list[comparing.RegionChange], own: list[metrics.Metric]) -> None:
+    table = _table("region", ">cycles before", ">after", ">times faster", ">instructions before", ">after",
+                   *(f">{escape(m.heading)} {word}" for m in own for word in ("before", "after")))  # fmt: skip
+    for r in changes:
+        numbers = [["–" if n is None else f"{n:,}" for n in of] for of in (r.cycles(), r.instructions())]
+        mine = [m.said(None if end is None else metrics.value(m, end)) for m in own for end in (r.before, r.after)]
+        table.add_row(escape(r.name), *numbers[0], "–" if r.faster is None else f"{r.faster:.3g}×", *numbers[1], *mine)
+    terminal.print_table(table)
 
 
 def _time(found: compare_sweeps.Comparison, i: Interval) -> str:

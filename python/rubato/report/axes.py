@@ -8,18 +8,23 @@ follows its cores, are none.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubato.report.study import SERIAL, Workload, plain, varied_keys
 from rubato.results import allocator
 from rubato.results.allocator import ALLOC
+from rubato.results.regions import RegionOfRun
 from rubato.results.run import Run
+
+if TYPE_CHECKING:
+    from rubato.results.metrics import Measured
 
 #: Keys that a plan names, with their values in its order.
 Swept = dict[str, list[str]]
 
-CORES, MODE, PROGRAM = "cores", "mode", "program"
+CORES, MODE, PROGRAM, REGION = "cores", "mode", "program", "region"
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Axis:
     @property
     def is_key(self) -> bool:
         """A key of the configuration, or the allocator: what no other card of a report is about."""
-        return self.key not in (CORES, MODE, PROGRAM)
+        return self.key not in (CORES, MODE, PROGRAM, REGION)
 
     def position(self, value: Any) -> float:
         return self.values.index(value) if self.kind == "words" else value
@@ -60,8 +65,11 @@ def runs_of(w: Workload) -> list[Run]:
     return [r for s in w.tasks for p in s.points for r in p.runs]
 
 
-def parameter(run: Run, key: str) -> Any:
-    """The value that a run has on an axis."""
+def parameter(measured: Measured, key: str) -> Any:
+    """The value that a run, or a region of one, has on an axis."""
+    run, region = (measured.run, measured.region.name) if isinstance(measured, RegionOfRun) else (measured, None)
+    if key == REGION:
+        return region
     if key == CORES:
         return run.summary.cores
     if key == MODE:
@@ -72,12 +80,12 @@ def parameter(run: Run, key: str) -> Any:
     return allocator.value(run, key)
 
 
-def axes(runs: list[Run], swept: Swept) -> list[Axis]:
+def axes(runs: Sequence[Measured], swept: Swept) -> list[Axis]:
     """Everything that differs between `runs` but the seed. Keys that a plan names are causes."""
     keys = _causes(runs, allocator.in_place(runs, varied_keys(runs), swept), swept)
     builds = [] if ALLOC in keys and _follows(runs, PROGRAM, [ALLOC]) else [PROGRAM]
     found = []
-    for key in [*keys, CORES, MODE, *builds]:
+    for key in [*keys, CORES, MODE, *builds, REGION]:
         values = {repr(v): v for v in (parameter(r, key) for r in runs)}
         if len(values) > 1:
             found.append(Axis(key, key, _ordered(list(values.values()), swept.get(key, []))))
@@ -92,7 +100,7 @@ def _ordered(values: list[Any], plan: list[str]) -> tuple[Any, ...]:
     return tuple(sorted(values, key=lambda v: places.get(str(v).lower(), len(places))))
 
 
-def _causes(runs: list[Run], varied: list[str], swept: Swept) -> list[str]:
+def _causes(runs: Sequence[Measured], varied: list[str], swept: Swept) -> list[str]:
     """Without keys whose value is known from the cores and the keys that remain."""
     kept = [k for k in varied if k in swept] + [k for k in varied if k not in swept]
     for key in reversed(kept.copy()):
@@ -102,7 +110,7 @@ def _causes(runs: list[Run], varied: list[str], swept: Swept) -> list[str]:
     return [k for k in varied if k in kept]
 
 
-def _follows(runs: list[Run], key: str, others: list[str]) -> bool:
+def _follows(runs: Sequence[Measured], key: str, others: list[str]) -> bool:
     """Whether runs that agree in `others` agree in `key`."""
     seen: dict[str, str] = {}
     return all(

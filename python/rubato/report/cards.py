@@ -30,12 +30,16 @@ from rubato.results.intervals import interval, relative_spread
 from rubato.results.summary import TRAFFIC_CLASSES
 
 
-def workload_cards(i: int, w: Workload, over: parameters.Parameters) -> list[Section]:
+def workload_cards(
+    i: int, w: Workload, over: parameters.Parameters, by_region: parameters.Parameters
+) -> list[Section]:
     sections: list[Section] = []
     if len({p.cores for s in w.tasks for p in s.points}) > 1:
         sections.append((f"speedup-{i}", "Speed-up", _speedup_card(i, w)))
     if over.any:
         sections.append(over.section(f"parameters-{i}"))
+    if by_region.any:
+        sections.append(by_region.section(f"by-region-{i}"))
     if not w.is_native:
         sections.append((f"cycles-{i}", "Core cycles", _cycles_card(i, w)))
     if not w.is_native and any(

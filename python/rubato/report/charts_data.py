@@ -28,13 +28,15 @@ from rubato.results.summary import SHOWN_CLASSES, TRAFFIC_CLASSES
 
 
 def chart_data(
-    study: Study, shown: list[Run], varied: list[parameters.Parameters], beside: dict[str, programs.Programs]
-) -> dict[str, Any]:
+    study: Study, shown: list[Run], varied: list[parameters.Parameters], by_region: list[parameters.Parameters],
+    beside: dict[str, programs.Programs],
+) -> dict[str, Any]:  # fmt: skip
     return {
         "modes": comparison.data(study),
         "panels": {
             **{name: data for name, p in beside.items() if (data := p.data())},
             **{f"parameters-{i}": v.data() for i, v in enumerate(varied) if v.any},
+            **{f"by-region-{i}": v.data() for i, v in enumerate(by_region) if v.any},
         },
         "bars": {name: p.bars.data() for name, p in beside.items()},
         "threads": threads.data(shown),

@@ -42,6 +42,7 @@ def page(study: Study, title: str) -> str:
     """The whole document."""
     shown = shown_inside(study)
     varied = [parameters.Parameters(w, study.swept) for w in study.workloads]
+    by_region = [parameters.Parameters(w, study.swept, by_region=True) for w in study.workloads]
     beside = programs.sides(study)
     labels = [run_label(run) for run in shown]
     sections = [
@@ -51,7 +52,7 @@ def page(study: Study, title: str) -> str:
         *transactions.sections(study.transactions),
         *comparison.sections(study),
         *programs.sections(beside),
-        *_workload_sections(study, varied),
+        *_workload_sections(study, varied, by_region),
         *regions.sections(shown, labels),
         *side_by_side.sections(shown, labels),
         *threads.sections(shown, labels),
@@ -59,7 +60,8 @@ def page(study: Study, title: str) -> str:
     ]
     navigation = "".join(f'<a href="#{i}">{html.escape(t)}</a>' for i, t, _ in sections)
     cards = "".join(body for _, _, body in sections)
-    data = json.dumps(chart_data(study, shown, varied, beside), separators=(",", ":")).replace("<", "\\u003c")
+    charts = chart_data(study, shown, varied, by_region, beside)
+    data = json.dumps(charts, separators=(",", ":")).replace("<", "\\u003c")
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -195,13 +197,15 @@ def _best(study: Study) -> tuple[str, str] | None:
 # ---- sections ----
 
 
-def _workload_sections(study: Study, varied: list[parameters.Parameters]) -> list[Section]:
+def _workload_sections(
+    study: Study, varied: list[parameters.Parameters], by_region: list[parameters.Parameters]
+) -> list[Section]:
     """Of one workload its cards; of several a fold each, named once, of which the first is open."""
     if len(study.workloads) == 1:
-        return workload_cards(0, study.workloads[0], varied[0])
+        return workload_cards(0, study.workloads[0], varied[0], by_region[0])
     sections: list[Section] = []
-    for i, (w, over) in enumerate(zip(study.workloads, varied, strict=True)):
-        cards = "".join(body for _, _, body in workload_cards(i, w, over))
+    for i, (w, over, regional) in enumerate(zip(study.workloads, varied, by_region, strict=True)):
+        cards = "".join(body for _, _, body in workload_cards(i, w, over, regional))
         head = f"<summary><h2>{html.escape(w.name)}</h2></summary>"
         fold = f'<details class="workload" id="workload-{i}"{"" if i else " open"}>{head}{cards}</details>'
         sections.append((f"workload-{i}", w.name, fold))

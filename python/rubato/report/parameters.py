@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubato.report.axes import Axis, Swept, axes, parameter, runs_of
 from rubato.report.markup import Section, card, seconds, table
 from rubato.report.study import Workload
 from rubato.results import metrics as measured
 from rubato.results.intervals import Interval, interval
-from rubato.results.run import Run
+from rubato.results.regions import of_runs
+
+if TYPE_CHECKING:
+    from rubato.results.metrics import Measured
 
 #: Parts of a core's cycles that are spent beyond its tile's L2.
 _BEYOND_L2 = ("llc", "memory", "network")
@@ -25,11 +28,11 @@ ALL = "all runs"
 
 @dataclass(frozen=True)
 class Metric:
-    """One panel: a number of each run."""
+    """One panel: a number of each run, or of each region."""
 
     title: str
     unit: str
-    of: Callable[[Run], float | None]
+    of: Callable[[Measured], float | None]
 
 
 def _defined(m: measured.Metric) -> Metric:
@@ -40,11 +43,11 @@ def _defined(m: measured.Metric) -> Metric:
 _DRAWN = ("l2.mpki", "llc.mpki", "memory.gb_per_second")
 
 
-def _flit_hops(run: Run) -> float:
+def _flit_hops(run: Measured) -> float:
     return run.stats.total("tile.*.link.*.flits", optional=True)
 
 
-def _wait_of_a_miss(run: Run) -> float | None:
+def _wait_of_a_miss(run: Measured) -> float | None:
     misses = run.stats.total("tile.*.l2.misses", optional=True)
     waited = sum(run.stats.total(f"chip.core_cycles.*.{part}", optional=True) for part in _BEYOND_L2)
     return waited / misses if misses else None
@@ -63,38 +66,48 @@ _NATIVE = (
 )
 
 
-class Parameters:
-    """What the charts of one workload show; each statistic of a run is read once."""
+_TITLES = ("Parameters", "Over what was varied")
+_LINES = (
+    "means over seeds, with the 95 % interval of the mean (Student's t) as whisker; each line is one combination of "
+    "all other parameters, told by its mark and its dashes as by its colour. Axes whose numbers are powers of two are "
+    "logarithmic."
+)
+_OF_THE_CHIP = (
+    " A flit-hop is a flit on one link. The wait of an L2 miss is what cores waited for the network, the LLC and "
+    "memory, divided by the misses of the L2s: what is hidden behind other work does not count."
+)
 
-    def __init__(self, w: Workload, swept: Swept):
-        self._workload = w
-        self._runs = runs_of(w)
+
+class Parameters:
+    """What the charts of one workload show, of its runs or of the regions that they mark; each statistic is read
+    once."""
+
+    def __init__(self, w: Workload, swept: Swept, *, by_region: bool = False):
+        self._workload, self._is_by_region = w, by_region
+        self._runs: list[Measured] = [*of_runs(runs_of(w))] if by_region else [*runs_of(w)]
         self.axes = axes(self._runs, swept)
         metrics = (*(_NATIVE if w.is_native else _CHIP), *map(_defined, w.metrics))
-        values = {m.title: {r.directory: m.of(r) for r in self._runs} for m in metrics} if self.any else {}
+        values = {m.title: {id(r): m.of(r) for r in self._runs} for m in metrics} if self.any else {}
         self._values = {title: v for title, v in values.items() if any(v.values())}
         self._metrics = [m for m in metrics if m.title in self._values]
 
     @property
     def any(self) -> bool:
-        """Whether anything but cores and modes was varied, for which other cards have their places."""
-        return any(a.is_key for a in self.axes)
+        """Whether anything but cores and modes was varied, for which other cards have their places; of regions,
+        whether there is anything to compare."""
+        return bool(self.axes) if self._is_by_region else any(a.is_key for a in self.axes)
 
     def section(self, identifier: str) -> Section:
         names = ", ".join(f"<code>{html.escape(a.title)}</code>" for a in self.axes if a.is_key)
-        text = (
-            f"Over {names}: means over seeds, with the 95 % interval of the mean (Student's t) as whisker; each line "
-            "is one combination of all other parameters, told by its mark and its dashes as by its colour. Axes whose "
-            "numbers are powers of two are logarithmic."
-        )
+        text = f"Over {names}: {_LINES}"
+        if self._is_by_region:
+            text = f"What happened on the whole chip while each region was open, which may overlap: {_LINES}"
         if not self._workload.is_native:
-            text += (
-                " A flit-hop is a flit on one link. The wait of an L2 miss is what cores waited for the network, the "
-                "LLC and memory, divided by the misses of the L2s: what is hidden behind other work does not count."
-            )
+            text += _OF_THE_CHIP
         body = panels_body(identifier, self.axes)
         body += f"<details><summary>The numbers of these charts</summary>{self._table()}</details>"
-        return identifier, "Parameters", card(identifier, "Over what was varied", text, body)
+        title, heading = ("By region", "Regions side by side") if self._is_by_region else _TITLES
+        return identifier, title, card(identifier, heading, text, body)
 
     def data(self) -> list[dict[str, Any]]:
         """What each axis shows."""
@@ -112,17 +125,17 @@ class Parameters:
         ]  # fmt: skip
         return {"axis": axis.data(), "panels": panels}
 
-    def _points(self, metric: Metric, axis: Axis, by_value: dict[Any, list[Run]]) -> list[dict[str, Any]]:
+    def _points(self, metric: Metric, axis: Axis, by_value: dict[Any, list[Measured]]) -> list[dict[str, Any]]:
         samples = {v: self._samples(metric, by_value.get(v, [])) for v in axis.values}
         return [point(axis, v, interval(s)) for v, s in samples.items() if s]
 
-    def _samples(self, metric: Metric, runs: list[Run]) -> list[float]:
+    def _samples(self, metric: Metric, runs: list[Measured]) -> list[float]:
         values = self._values[metric.title]
-        return [v for r in runs if (v := values[r.directory]) is not None]
+        return [v for r in runs if (v := values[id(r)]) is not None]
 
     def _table(self) -> str:
         head = [*(a.title for a in self.axes), ">seeds", *(f">{m.title}, {m.unit}" for m in self._metrics)]
-        points: dict[tuple[int, ...], list[Run]] = {}
+        points: dict[tuple[int, ...], list[Measured]] = {}
         for run in self._runs:
             points.setdefault(tuple(a.values.index(parameter(run, a.key)) for a in self.axes), []).append(run)
         rows = [
@@ -155,10 +168,10 @@ def panels_body(identifier: str, found: list[Axis]) -> str:
     return f'{picker}{legend}<div class="multiples" id="{identifier}-panels"></div>'
 
 
-def lines(runs: list[Run], axis: Axis, all_axes: list[Axis]) -> dict[str, dict[Any, list[Run]]]:
+def lines(runs: Sequence[Measured], axis: Axis, all_axes: list[Axis]) -> dict[str, dict[Any, list[Measured]]]:
     """The runs by all parameters but `axis`, in words, and by their value on it."""
     others = [a for a in all_axes if a.key != axis.key]
-    found: dict[str, dict[Any, list[Run]]] = {}
+    found: dict[str, dict[Any, list[Measured]]] = {}
     for run in runs:
         name = ", ".join(f"{a.title}={a.label(parameter(run, a.key))}" for a in others) or ALL
         found.setdefault(name, {}).setdefault(parameter(run, axis.key), []).append(run)

@@ -23,6 +23,9 @@ from rubato.results.run import Run
 from rubato.running.spec import MODES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rubato.results.metrics import Measured
     from rubato.tm.profile import Profile
 
 #: The mode of runs of an application's serial code.
@@ -246,7 +249,7 @@ def _why_not(run: Run) -> str | None:
     return None
 
 
-def varied_keys(runs: list[Run]) -> list[str]:
+def varied_keys(runs: Sequence[Measured]) -> list[str]:
     """Keys with several values at one number of cores; derived keys that follow the cores are none of them."""
     values: dict[tuple[str, int], set[str]] = defaultdict(set)
     order: dict[str, None] = {}

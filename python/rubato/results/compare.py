@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rubato.results import metrics
 from rubato.results.metrics import Metric
+from rubato.results.regions import RegionOfRun, of_runs, required
 from rubato.results.run import Histogram, Run, pattern_of
 
 
@@ -46,6 +47,30 @@ class MetricChange:
 
 
 @dataclass(frozen=True)
+class RegionChange:
+    """A region that a program marks; None stands for a run that lacks it."""
+
+    name: str
+    before: RegionOfRun | None
+    after: RegionOfRun | None
+
+    def cycles(self) -> tuple[int | None, int | None]:
+        return self._of(lambda r: r.region.cycles)
+
+    def instructions(self) -> tuple[int | None, int | None]:
+        return self._of(lambda r: r.region.instructions)
+
+    def _of(self, number: Callable[[RegionOfRun], int]) -> tuple[int | None, int | None]:
+        before, after = (None if r is None else number(r) for r in (self.before, self.after))
+        return before, after
+
+    @property
+    def faster(self) -> float | None:
+        before, after = self.cycles()
+        return before / after if before and after else None
+
+
+@dataclass(frozen=True)
 class Comparison:
     configuration: list[KeyChange]
     summary: list[StatChange]
@@ -71,6 +96,13 @@ def compare(before: Run, after: Run, *, each: bool = False, own: Sequence[Metric
         statistics = []
         summaries = [{k: s[k] for k in s if k in summaries[0] and k in summaries[1]} for s in summaries]
     return Comparison(configuration, _changes(*summaries, {}), _metrics(before, after, own), statistics)
+
+
+def by_region(before: Run, after: Run) -> list[RegionChange]:
+    """The regions of both runs by name. @raises UsageError if neither has one."""
+    required((before, after))
+    of = [{r.region.name: r for r in of_runs([run])} for run in (before, after)]
+    return [RegionChange(name, of[0].get(name), of[1].get(name)) for name in dict.fromkeys([*of[0], *of[1]])]
 
 
 def _metrics(before: Run, after: Run, own: Sequence[Metric]) -> list[MetricChange]:

@@ -12,7 +12,7 @@ from rubato.errors import UsageError
 from rubato.files import write_whole
 from rubato.results import allocator, columns
 from rubato.results.metrics import Definitions
-from rubato.results.regions import IN_REGIONS, of_runs
+from rubato.results.regions import IN_REGIONS, required
 from rubato.results.run import Run
 from rubato.results.summary import Summary
 from rubato.toml import flatten
@@ -44,9 +44,7 @@ def regions(found: Sequence[Run], metrics: Definitions | None = None) -> pl.Data
     began, then its numbers and metrics, those of the region alone.
 
     @raises UsageError if there is none, and for a metric that names what no region has."""
-    marked = of_runs(found)
-    if not marked:
-        raise UsageError("no run has a region: programs mark them by rubato_region_begin(), on the simulated chip.")
+    marked = required(found)
     settings, numbers = columns.settings(marked, _swept(found)), columns.measured(marked, metrics)
     rows = []
     for of, values, measured in zip(marked, settings, numbers, strict=True):
@@ -62,9 +60,9 @@ def _swept(found: Sequence[Run]) -> list[str]:
     keys = [
         k
         for k in dict.fromkeys(k for c in configurations for k in c if k not in _IN_SUMMARY)
-    return [allocator.ALLOC, *keys] if allocator.varies(found) else keys
         if len({repr(c.get(k)) for c in configurations}) > 1
     ]
+    return [allocator.ALLOC, *keys] if allocator.varies(found) else keys
 
 
 def _names(run: Run) -> dict[str, Any]:

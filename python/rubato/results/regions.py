@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rubato.errors import UsageError
 from rubato.results.run import Stats
 from rubato.results.summary import (
     CYCLE_CLASSES,
@@ -92,6 +93,10 @@ class RegionOfRun:
     def configuration(self) -> dict[str, Any]:
         return self.run.configuration
 
+    @property
+    def arguments(self) -> list[str]:
+        return self.run.arguments
+
     @cached_property
     def summary(self) -> Summary:
         """The run's, with the region's numbers; without what only whole runs have."""
@@ -108,3 +113,10 @@ class RegionOfRun:
 
 def of_runs(runs: Iterable[Run]) -> list[RegionOfRun]:
     return [RegionOfRun(run, region) for run in runs for region in run.regions]
+
+
+def required(runs: Iterable[Run]) -> list[RegionOfRun]:
+    """@raises UsageError if no run has a region."""
+    if not (found := of_runs(runs)):
+        raise UsageError("no run has a region: programs mark them by rubato_region_begin(), on the simulated chip.")
+    return found

@@ -6,18 +6,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubato.errors import UsageError
 from rubato.results import allocator, metrics
 from rubato.results.compare import KeyChange
 from rubato.results.intervals import Interval, geometric_mean, interval, ratio
 from rubato.results.metrics import Metric
+from rubato.results.regions import RegionOfRun, required
 from rubato.results.run import Run
 from rubato.sweeping.sweep import Sweep
 
-#: What a point is named by: program, arguments, cores, mode, and the values of the keys that a sweep varies.
-_Key = tuple[str, str, int, str | None, tuple[str, ...]]
+if TYPE_CHECKING:
+    from rubato.results.metrics import Measured
+
+#: What a point is named by: program, arguments, cores, mode, the values of the keys that a sweep varies, and
+#: the region, if points are compared by region.
+_Key = tuple[str, str, int, str | None, tuple[str, ...], str]
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Point:
     before: Interval
     after: Interval
     faster: Interval
+    region: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,11 +61,11 @@ class Comparison:
     only_after: int
 
 
-def compare(before: Sweep, after: Sweep, own: Sequence[Metric] = ()) -> Comparison:
-    """`own`: metrics to compare, too. @raises UsageError if the sweeps have no point in common, or no run has what a
-    metric names."""
+def compare(before: Sweep, after: Sweep, own: Sequence[Metric] = (), *, by_region: bool = False) -> Comparison:
+    """`own`: metrics to compare, too. `by_region`: a point for each region that a program marks. @raises UsageError if
+    the sweeps have no point in common, or no run has what a metric names."""
     swept = list(dict.fromkeys([*before.swept, *after.swept]))
-    runs = [_by_point(s.runs, swept) for s in (before, after)]
+    runs = [_by_point(_regions(s.runs) if by_region else s.runs, swept) for s in (before, after)]
     shared = [k for k in runs[0] if k in runs[1]]
     if not shared:
         raise UsageError(
@@ -71,9 +77,9 @@ def compare(before: Sweep, after: Sweep, own: Sequence[Metric] = ()) -> Comparis
         Point(
             f"{name} {arguments}".strip(), cores, mode,
             " ".join(f"{k}={v}" for k, v in zip(swept, values, strict=True)),
-            *map(interval, times[key]), ratio(*times[key]),
+            *map(interval, times[key]), ratio(*times[key]), region,
         )
-        for key in shared for name, arguments, cores, mode, values in [key]
+        for key in shared for name, arguments, cores, mode, values, region in [key]
     ]  # fmt: skip
     programs = list(dict.fromkeys(k[:2] for k in shared))
     means = {}
@@ -81,7 +87,9 @@ def compare(before: Sweep, after: Sweep, own: Sequence[Metric] = ()) -> Comparis
         for program in programs:
             of = [times[k] for k in shared if k[:2] == program]
             means[f"geometric mean of {' '.join(program).strip()}"] = geometric_mean(of)
-    if len(shared) > 1:
+    for region in dict.fromkeys(k[5] for k in shared) if by_region else ():
+        means[f"geometric mean of {region}"] = geometric_mean([times[k] for k in shared if k[5] == region])
+    if len(shared) > 1 and not by_region:
         means["geometric mean"] = geometric_mean(list(times.values()))
     first = runs[0][shared[0]][0]
     return Comparison(
@@ -91,22 +99,27 @@ def compare(before: Sweep, after: Sweep, own: Sequence[Metric] = ()) -> Comparis
     )  # fmt: skip
 
 
-def _metric(metric: Metric, points: list[tuple[list[Run], list[Run]]]) -> MetricPoints:
+def _metric(metric: Metric, points: list[tuple[list[Measured], list[Measured]]]) -> MetricPoints:
     numbers = iter(metrics.values(metric, [run for ends in points for runs in ends for run in runs]))
 
-    def mean(runs: list[Run]) -> Interval | None:
+    def mean(runs: list[Measured]) -> Interval | None:
         found = [number for number in islice(numbers, len(runs)) if number is not None]
         return interval(found) if found else None
 
     return MetricPoints(metric, [(mean(a), mean(b)) for a, b in points])
 
 
-def _by_point(runs: list[Run], swept: list[str]) -> dict[_Key, list[Run]]:
-    found: dict[_Key, list[Run]] = {}
+def _regions(runs: list[Run]) -> list[RegionOfRun]:
+    """Those of which something was simulated in detail. @raises UsageError if there is no region."""
+    return [region for region in required(runs) if region.summary.time]
+
+
+def _by_point(runs: Sequence[Measured], swept: list[str]) -> dict[_Key, list[Measured]]:
+    found: dict[_Key, list[Measured]] = {}
     for run in runs:
-        s = run.summary
+        s, region = run.summary, run.region.name if isinstance(run, RegionOfRun) else ""
         values = tuple(str(allocator.value(run, k)) for k in swept)
-        key = allocator.program(run), " ".join(run.arguments), s.cores, s.mode, values
+        key = allocator.program(run), " ".join(run.arguments), s.cores, s.mode, values, region
         found.setdefault(key, []).append(run)
     return found
 
