@@ -7,6 +7,8 @@ import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rubato.names import plural
+
 if TYPE_CHECKING:
     from rubato.results.run import Run
 
@@ -67,6 +69,18 @@ def switch(kind: str, option: str, i: int, off: str, on: str) -> str:
         for name, value, pressed in ((off, "", "true"), (on, "1", "false"))
     )
     return f'<div class="controls"><span class="switch" role="group">{buttons}</span></div>'
+
+
+def one_open(found: list[Section], title: str) -> list[Section]:
+    """The first section, and a fold with the others: cards that say the same of one run after another."""
+    if len(found) < 2:
+        return found
+    others = found[1:]
+    heading = f"{title} of {plural(len(others), 'other run')}"
+    identifier = f"{found[0][0]}-others"
+    body = "".join(body for _, _, body in others)
+    head = f"<summary><h2>{html.escape(heading)}</h2></summary>"
+    return [found[0], (identifier, heading, f'<details class="workload" id="{identifier}">{head}{body}</details>')]
 
 
 def table(head: list[str], rows: Iterable[list[Any]], raw: set[int] = frozenset(), wrap: set[int] = frozenset()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rubato.report.markup import Section, card, class_names, number, table
+from rubato.report.markup import Section, card, class_names, number, one_open, table
 
 if TYPE_CHECKING:
     from rubato.results.run import Run
@@ -14,18 +14,17 @@ _MOST_RUNS = 8
 
 
 def sections(runs: list[Run], labels: list[str]) -> list[Section]:
-    """A card for each run whose program marked regions."""
+    """A card for each run whose program marked regions, of which the first is open."""
     found: list[Section] = []
     for i, (run, label) in enumerate(zip(runs, labels, strict=True)):
         if not run.regions:
             continue
-        title = "Regions" if not found else f"Regions: {label}"
         text = (
             "What happened on the whole chip while a region that the program marks was open, as far as it was "
             "simulated in detail. Regions may overlap."
         )
-        found.append((f"regions-{i}", title, card(f"regions-{i}", f"Regions of {label}", text, _table(run))))
-    return found[:_MOST_RUNS]
+        found.append((f"regions-{i}", "Regions", card(f"regions-{i}", f"Regions of {label}", text, _table(run))))
+    return one_open(found[:_MOST_RUNS], "Regions")
 
 
 def _table(run: Run) -> str:

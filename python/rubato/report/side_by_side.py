@@ -6,7 +6,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from rubato.report.markup import Section, card, table
+from rubato.report.markup import Section, card, one_open, table
 
 if TYPE_CHECKING:
     from rubato.results.run import Run
@@ -19,13 +19,12 @@ _HEAD = ["program", "cores", ">cycles", ">instructions", ">IPC", ">L2 misses", "
 
 
 def sections(runs: list[Run], labels: list[str]) -> list[Section]:
-    """A card for each run of several programs."""
+    """A card for each run of several programs, of which the first is open."""
     found: list[Section] = []
     for i, (run, label) in enumerate(zip(runs, labels, strict=True)):
         if any(part.caches for part in run.summary.programs):
-            title = "Programs on one chip" if not found else f"Programs on one chip: {label}"
-            found.append((f"side-by-side-{i}", title, _card(run, f"side-by-side-{i}", label)))
-    return found[:_MOST_RUNS]
+            found.append((f"side-by-side-{i}", "Programs on one chip", _card(run, f"side-by-side-{i}", label)))
+    return one_open(found[:_MOST_RUNS], "Programs on one chip")
 
 
 def _card(run: Run, identifier: str, label: str) -> str:

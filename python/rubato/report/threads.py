@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rubato.names import short_name
-from rubato.report.markup import PART_NAMES, Section, card, number, stacked, table
+from rubato.report.markup import PART_NAMES, Section, card, number, one_open, stacked, table
 from rubato.report.timeline import OTHER_WAITS, WAITS
 from rubato.results.contention import KINDS
 
@@ -43,12 +43,11 @@ def conclusions(study: Study, runs: list[Run], labels: list[str]) -> str:
 
 
 def sections(runs: list[Run], labels: list[str]) -> list[Section]:
-    """A card for each run that has threads beside those of task regions."""
+    """A card for each run that has threads beside those of task regions, of which the first is open."""
     found: list[Section] = []
     for i, run in _with_threads(runs):
-        title = "Threads" if not found else f"Threads: {labels[i]}"
-        found.append((f"threads-{i}", title, _card(run, f"threads-{i}", f"Threads of {labels[i]}")))
-    return found
+        found.append((f"threads-{i}", "Threads", _card(run, f"threads-{i}", f"Threads of {labels[i]}")))
+    return one_open(found, "Threads")
 
 
 def data(runs: list[Run]) -> dict[str, Any]:
@@ -93,7 +92,8 @@ def _card(run: Run, identifier: str, title: str) -> str:
         "were looked at. A place in a library is shown as the line of the program that called it."
     )
     chart = (
-        f'<div class="legend" id="{identifier}-legend"></div><div class="chart" id="{identifier}-chart"></div>'
+        f'<h3>Cycles by thread</h3><div class="legend" id="{identifier}-legend"></div>'
+        f'<div class="chart" id="{identifier}-chart"></div>'
         + _left_out(len(run.threads), _MOST_BARS)
     )
     return card(identifier, title, text, chart + _threads(run) + _waits(run) + _contention(run) + _profile(run))
@@ -108,7 +108,8 @@ def _threads(run: Run) -> str:
         values = [*(thread.running.get(p, 0) for p in parts), thread.ready, *(thread.blocked.get(k, 0) for k in kinds)]
         shares = [f"{100 * value / thread.cycles:.1f} %" if value else "" for value in values] if thread.cycles else []
         rows.append([str(thread.number), number(thread.cycles), *(shares or [""] * len(values))])
-    return "<h3>Cycles by thread</h3>" + table(head, rows) + _cut(len(run.threads))
+    numbers = table(head, rows) + _cut(len(run.threads))
+    return f"<details><summary>The numbers of this chart</summary>{numbers}</details>"
 
 
 def _waits(run: Run) -> str:
