@@ -39,34 +39,34 @@ def run(module, monkeypatch, capsys, *arguments: str) -> tuple[int, dict]:
 
 
 def test_a_row_makes_the_runs_it_needs_and_compares_their_cycles(bench, monkeypatch, capsys):
-    code, table = run(bench, monkeypatch, capsys, "--rows", "road-scaling,road,always")
+    code, table = run(bench, monkeypatch, capsys, "--rows", "road-scaling,hubs,always")
     assert code == 0
-    assert {d.name for d in Path("out").iterdir()} == {"road", "road-1"}
+    assert {d.name for d in Path("out").iterdir()} == {"road", "road-1", "hubs"}
 
     def cycles(study: str, mode: str) -> list[int]:
         return [r.summary.cycles for r in rubato.Sweep(f"out/{study}").runs if r.summary.mode == mode]
 
-    scaling, spec, *always = table["rows"]
+    scaling, better, *always = table["rows"]
     wanted = ratio(cycles("road-1", "mayspec"), cycles("road", "mayspec"))
     assert tuple(scaling["measured"].values()) == pytest.approx(tuple(wanted))
     assert scaling["measured"]["samples"] == 2 and scaling["verdict"] == "FAIL", "16 cores are not 100 times as fast"
-    wanted = ratio(cycles("road", "nonspec"), cycles("road", "spec"))
-    assert spec["measured"]["mean"] == pytest.approx(wanted.mean)
-    assert [(row["words"], row["verdict"]) for row in always] == [("8 runs", "pass")] * 2
+    faster = min((cycles("hubs", mode) for mode in ("spec", "nonspec")), key=sum)
+    assert better["measured"]["mean"] == pytest.approx(ratio(faster, cycles("hubs", "mayspec")).mean)
+    assert [(row["words"], row["verdict"]) for row in always] == [("10 runs", "pass")] * 2
 
 
 def test_a_second_call_makes_only_what_is_missing(bench, monkeypatch, capsys):
-    run(bench, monkeypatch, capsys, "--rows", "road", "--seeds", "1")
-    first = {f: f.stat().st_mtime_ns for f in Path("out").glob("road/*/summary.json")}
-    run(bench, monkeypatch, capsys, "--rows", "road", "--seeds", "2")
-    second = {f: f.stat().st_mtime_ns for f in Path("out").glob("road/*/summary.json")}
+    run(bench, monkeypatch, capsys, "--rows", "hubs", "--seeds", "1")
+    first = {f: f.stat().st_mtime_ns for f in Path("out").glob("hubs/*/summary.json")}
+    run(bench, monkeypatch, capsys, "--rows", "hubs", "--seeds", "2")
+    second = {f: f.stat().st_mtime_ns for f in Path("out").glob("hubs/*/summary.json")}
     assert len(first) == 3 and len(second) == 6 and first.items() <= second.items()
 
 
 def test_what_must_always_hold_is_looked_at_in_every_run(bench, monkeypatch, capsys):
-    run(bench, monkeypatch, capsys, "--rows", "road,always", "--seeds", "1")
-    (run_,) = [r for r in rubato.Sweep("out/road").runs if r.summary.mode == "mayspec"]
-    assert bench.problems("road", run_) == [] and bench.equals_serial(run_)
+    run(bench, monkeypatch, capsys, "--rows", "hubs,always", "--seeds", "1")
+    (run_,) = [r for r in rubato.Sweep("out/hubs").runs if r.summary.mode == "mayspec"]
+    assert bench.problems("hubs", run_) == [] and bench.equals_serial(run_)
 
     bench._serial.clear()
     (bench.locate.chip().parent / "sssp-serial").write_text(SERIAL.replace("90000", "90001"))
@@ -77,10 +77,10 @@ def test_what_must_always_hold_is_looked_at_in_every_run(bench, monkeypatch, cap
     document["roi"]["chip.core_cycles.stall"] += 1
     document["roi"]["tile.0.task_unit.occupancy"]["buckets"] = [0] * 9 + [1] + [0] * 9  # 256 to 511 of 256
     file.write_text(json.dumps(document))
-    assert len(bench.problems("road", rubato.load(run_.directory))) == 1, "the capacity itself is no excess"
+    assert len(bench.problems("hubs", rubato.load(run_.directory))) == 1, "the capacity itself is no excess"
     document["roi"]["tile.0.task_unit.occupancy"]["buckets"][10] = 1
     file.write_text(json.dumps(document))
-    classes, queue = bench.problems("road", rubato.load(run_.directory))
+    classes, queue = bench.problems("hubs", rubato.load(run_.directory))
     assert "core cycles of" in classes and "task_unit.occupancy" in queue
 
 
