@@ -219,7 +219,7 @@ struct Process::Impl final : SignalSource {
   std::int64_t remove_contents(Addr a, std::uint64_t bytes);
   void restore_view(CheckpointReader& file);
 
-  // --- sys_files.cpp, sys_paths.cpp
+  // --- sys_files.cpp, sys_poll.cpp, sys_paths.cpp
   // --------------------------------------------------------------------------
   std::int64_t transfer_in(Call& call, const std::shared_ptr<OpenFile>& open_file,
                            const std::vector<abi::Iovec>& ranges, std::optional<std::int64_t> offset);

@@ -1,0 +1,181 @@
+// System calls on descriptors: closing, copies, flags, and new ones without a path (pipes, counters, memory).
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+
+std::int64_t Process::Impl::install(std::shared_ptr<OpenFile> file, bool cloexec) {
+  return files.install(std::move(file), cloexec);
+}
+
+std::int64_t Process::Impl::sys_close(Call& call) {
+  files_changed = true;
+  return files.close(call.i32(0)) ? 0 : -EBADF;
+}
+
+std::int64_t Process::Impl::sys_close_range(Call& call) {
+  constexpr std::uint32_t kCloexec = 4;
+  if (call.u32(0) > call.u32(1) || (call.u32(2) & ~(kCloexec | 2u)) != 0) return -EINVAL;
+  for (std::int64_t fd = call.u32(0); fd < files.size() && fd <= static_cast<std::int64_t>(call.u32(1));
+       ++fd) {
+    if ((call.u32(2) & kCloexec) == 0) {
+      files.close(fd);
+    } else if (auto* entry = files.entry(fd)) {
+      entry->closes_on_exec = true;
+    }
+  }
+  files_changed = true;
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_dup(Call& call) {
+  auto file = files.find(call.i32(0));
+  return file ? files.install(std::move(file), false) : -EBADF;
+}
+
+std::int64_t Process::Impl::sys_dup3(Call& call) {
+  auto file = files.find(call.i32(0));
+  if (call.i32(0) == call.i32(1) || (call.u32(2) & ~abi::kCloseOnExec) != 0) return -EINVAL;
+  if (!file || call.i32(1) < 0 || call.u32(1) >= files.most) return -EBADF;
+  files.put(call.i32(1), {std::move(file), call.u32(2) != 0});
+  files_changed = true;
+  return call.i32(1);
+}
+
+std::int64_t Process::Impl::sys_fcntl(Call& call) {
+  enum Command : std::int32_t {
+    dupfd = 0,
+    getfd = 1,
+    setfd = 2,
+    getfl = 3,
+    setfl = 4,
+    getlk = 5,
+    setlk = 6,
+    setlkw = 7,
+    ofd_getlk = 36,
+    ofd_setlk = 37,
+    ofd_setlkw = 38,
+    dupfd_cloexec = 1030,
+    setpipe_size = 1031,
+    getpipe_size = 1032,
+  };
+  auto* entry = files.entry(call.i32(0));
+  if (entry == nullptr) return -EBADF;
+  const auto file = entry->file;
+  switch (call.i32(1)) {
+    case dupfd:
+    case dupfd_cloexec:
+      if (call.i32(2) < 0 || call.u32(2) >= files.most) return -EINVAL;
+      return files.install(file, call.i32(1) == dupfd_cloexec, call.i32(2));
+    case getfd:
+      return entry->closes_on_exec ? 1 : 0;
+    case setfd:
+      entry->closes_on_exec = (call.a[2] & 1) != 0;
+      return 0;
+    case getfl:
+      return file->flags;
+    case setfl: {
+      constexpr std::uint32_t kChangeable = abi::kAppend | abi::kNonBlock | abi::kDirect;
+      file->flags = (file->flags & ~kChangeable) | (call.u32(2) & kChangeable);
+      if (file->host_fd() > 2 && file->can_write())
+        ::fcntl(file->host_fd(), F_SETFL, (file->flags & abi::kAppend) != 0 ? O_APPEND : 0);
+      return 0;
+    }
+    case getlk:
+    case ofd_getlk: {  // this process is alone: no lock of another one exists
+      constexpr std::int16_t kUnlocked = 2;
+      return user.readable(call.a[2], 32) && user.put(call.a[2], kUnlocked) ? 0 : -EFAULT;
+    }
+    case setlk:
+    case setlkw:
+    case ofd_setlk:
+    case ofd_setlkw:
+      return user.readable(call.a[2], 32) ? 0 : -EFAULT;
+    case setpipe_size:
+    case getpipe_size:
+      return dynamic_cast<PipeEnd*>(file.get()) != nullptr ? static_cast<std::int64_t>(PipeBuffer::kCapacity)
+                                                           : -EBADF;
+    default:
+      return -EINVAL;
+  }
+}
+
+// No descriptor is a terminal: see StandardStream.
+std::int64_t Process::Impl::sys_ioctl(Call& call) {
+  constexpr std::uint32_t kReadable = 0x541b, kUnsent = 0x5411, kNonBlocking = 0x5421, kCloexec = 0x5451,
+                          kNoCloexec = 0x5450;
+  auto* entry = files.entry(call.i32(0));
+  if (entry == nullptr) return -EBADF;
+  switch (call.u32(1)) {
+    case kReadable: {
+      const std::int64_t bytes = entry->file->available();
+      if (bytes < 0) return bytes;
+      return user.put(call.a[2], static_cast<std::int32_t>(bytes)) ? 0 : -EFAULT;
+    }
+    case kUnsent: {
+      Socket* const socket = entry->file->as_socket();
+      if (socket == nullptr) return -ENOTTY;
+      return user.put(call.a[2], static_cast<std::int32_t>(socket->unreceived())) ? 0 : -EFAULT;
+    }
+    case kNonBlocking: {
+      const auto on = user.get<std::int32_t>(call.a[2]);
+      if (!on) return -EFAULT;
+      entry->file->flags = (entry->file->flags & ~abi::kNonBlock) | (*on != 0 ? abi::kNonBlock : 0);
+      return 0;
+    }
+    case kCloexec:
+      entry->closes_on_exec = true;
+      return 0;
+    case kNoCloexec:
+      entry->closes_on_exec = false;
+      return 0;
+    default:
+      return -ENOTTY;
+  }
+}
+
+std::int64_t Process::Impl::sys_pipe2(Call& call) {
+  const std::uint32_t flags = call.u32(1);
+  if ((flags & ~(abi::kCloseOnExec | abi::kNonBlock)) != 0) return -EINVAL;
+  if (!user.writable(call.a[0], 8)) return -EFAULT;
+  auto buffer = std::make_shared<PipeBuffer>();
+  buffer->ino = next_pipe++;
+  const bool cloexec = (flags & abi::kCloseOnExec) != 0;
+  std::int64_t fds[2];
+  fds[0] = install(std::make_shared<PipeEnd>(buffer, abi::kReadOnly | (flags & abi::kNonBlock)), cloexec);
+  if (fds[0] < 0) return fds[0];
+  fds[1] = install(std::make_shared<PipeEnd>(buffer, abi::kWriteOnly | (flags & abi::kNonBlock)), cloexec);
+  if (fds[1] < 0) {
+    files.close(fds[0]);
+    return fds[1];
+  }
+  const std::int32_t numbers[2] = {static_cast<std::int32_t>(fds[0]), static_cast<std::int32_t>(fds[1])};
+  user.write(call.a[0], numbers, sizeof numbers);
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_eventfd2(Call& call) {
+  constexpr std::uint32_t kSemaphore = 1;
+  const std::uint32_t flags = call.u32(1);
+  if ((flags & ~(kSemaphore | abi::kCloseOnExec | abi::kNonBlock)) != 0) return -EINVAL;
+  return install(std::make_shared<EventCounter>(call.u32(0), (flags & kSemaphore) != 0,
+                                                abi::kReadWrite | (flags & abi::kNonBlock)),
+                 (flags & abi::kCloseOnExec) != 0);
+}
+
+std::int64_t Process::Impl::sys_memfd_create(Call& call) {
+  const auto name = user.string(call.a[0], 250);
+  if (!name) return -EFAULT;
+  if (name->size() >= 250 || (call.u32(1) & ~3u) != 0) return -EINVAL;
+  OwnedFd fd(::memfd_create(name->c_str(), MFD_CLOEXEC));
+  if (!fd) return -errno;
+  auto file = std::make_shared<HostFile>(std::move(fd), abi::kReadWrite, "/memfd:" + *name);
+  file->may_modify = true;
+  return install(std::move(file), (call.u32(1) & 1) != 0);
+}
+
+}  // namespace rubato::chip
