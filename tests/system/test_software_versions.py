@@ -87,3 +87,13 @@ def test_a_report_names_threads_on_one_core_as_on_several(tmp_path: Path) -> Non
     assert [(series.name, [point.cores for point in series.points]) for series in workload.series] == [
         ("threads", [1, 4])]  # fmt: skip
     assert workload.serial is None, "threads on one core are no serial code to compare with"
+
+
+@pytest.mark.usefixtures("rubato_chip", "build")
+@pytest.mark.parametrize("engine", ["chip", "native"])
+def test_the_serial_code_beside_threads_in_a_sweep_is_not_told_as_threads(engine: str, tmp_path: Path) -> None:
+    arguments = [*INPUTS["bfs"], "--variant", "threads"]
+    plan = {"program": "bfs", "cores": [1, 2], "arguments": arguments, "engine": engine, "baseline": True}
+    assert not rubato.sweep(plan, out=tmp_path / "s").failures
+    (workload,) = report.gather([tmp_path / "s"]).workloads
+    assert {series.name for series in workload.series} == {"serial code", "threads"} and workload.serial is not None

@@ -96,8 +96,10 @@ def value_of(arguments: list[str], flag: str) -> str | None:
 
 
 def has_threads(name: str, arguments: list[str]) -> bool:
-    """Whether this runs an application's version with threads instead of tasks."""
-    return name in all_apps() and value_of(arguments, "--variant") == "threads"
+    """Whether this runs an application's version with threads instead of tasks: not its serial code, which a sweep of
+    threads runs with the same arguments and more."""
+    known = all_apps().get(name)
+    return known is not None and value_of(arguments, "--variant") == "threads" and not known.is_serial(arguments)
 
 
 #: What values of an application's fields are, in words and as a check, by the field's annotation.

@@ -235,7 +235,7 @@ class RunSpec:
     @property
     def has_threads(self) -> bool:
         """An application's version with threads instead of tasks."""
-        return apps.has_threads(self.program, self.arguments)
+        return not self.serial and apps.has_threads(self.program, self.arguments)
 
     def app(self) -> apps.App | None:
         """The application, if `program` is the name of one."""
