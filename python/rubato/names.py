@@ -15,7 +15,7 @@ def plural(count: int, noun: str) -> str:
 
 def short_name(function: str) -> str:
     """`visit` of `void app::(anonymous namespace)::visit<(Type)2>(Vertex*)`, `lambda of visit` of
-    `visit(Vertex*)::{lambda(int)#1}`; names of another form, and short ones, stay."""
+    `visit(Vertex*)::{lambda(int)#1}`, and of its `operator()`; names of another form, and short ones, stay."""
     if function.startswith("lambda of "):
         return function
     name, depth = "", 0
@@ -28,7 +28,8 @@ def short_name(function: str) -> str:
             break
         elif depth == 0:
             name += character
-    around, _, last = name.removesuffix(" const").rpartition(" ")[2].rpartition("::")
+    name = name.removesuffix(" const").rpartition(" ")[2].removesuffix("::operator")  # the call of a lambda
+    around, _, last = name.rpartition("::")
     is_lambda = last.startswith("{lambda#")
     if is_lambda:
         last = around.rpartition("::")[2]

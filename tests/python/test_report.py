@@ -16,6 +16,7 @@ from helpers import call
 from rubato import report
 from rubato.names import short_name
 from rubato.report.study import plain, study
+from rubato.results.threads import Place
 
 needs_browser = pytest.mark.skipif(
     not (browser.CHROMIUM and browser.DRIVER), reason="needs chromium and chromedriver (apt install chromium-driver)"
@@ -157,6 +158,8 @@ def test_function_names_are_shortened_to_what_a_reader_knows_them_by():
         assert short_name(short) == short, "as traces have them"
     assert short_name("operator new(unsigned long)") == "new"
     assert short_name("0x1234+0x10") == "0x1234+0x10"
+    call = "apps::threads(Graph const&)::{lambda(Team::Member&)#1}::operator()(Team::Member&) const"
+    assert short_name(call) == "lambda of threads" and str(Place(call, "t.cpp:7")) == "lambda of threads (t.cpp:7)"
     assert short_name("main::{lambda(unsigned long)#1}") == "lambda of main"
     line = "app::visit<(rubato::v0::TaskType)2>(Line*)::{lambda(app::Arc const*, unsigned long)#1}"
     piece = f"rubato::v0::engine::split_range<(rubato::v0::TaskType)2, {line}, app::Arc const*>(app::Arc const*)"

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rubato.names import short_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -47,7 +49,8 @@ class Place:
     is_users: bool = field(default=True, compare=False)  # no library's
 
     def __str__(self) -> str:
-        return f"{self.function} ({self.line})" if self.line else self.function
+        name = short_name(self.function)
+        return f"{name} ({self.line})" if self.line else name
 
 
 @dataclass(frozen=True)
