@@ -33,7 +33,7 @@ FEW = "Two processors of one socket: too few for latches to be contended as on 4
 def ycsb(name: str, workload: str, size: str, *arguments: str, **environment: str) -> Measured:
     command = ("{build}/bin/ycsb-native", "--json", *SIZES_OF[size], "--workload", workload, *arguments)
     return Measured(f"YCSB {workload}: {name}", f"YCSB {workload}, {size}", command, tuple(environment.items()),
-                    values=(RATE,), size=size, estimate={"quick": 2, "sampled": 20, "full": 120}[size])  # fmt: skip
+                    values=(RATE,), size=size, estimate={"quick": 0.5, "sampled": 20, "full": 120}[size])  # fmt: skip
 
 
 def tasks(workload: str, size: str) -> Measured:
@@ -78,7 +78,7 @@ def inserts(name: str, size: str, *arguments: str) -> Measured:
     records = SIZES_OF[size][:2]
     command = ("{build}/bin/ycsb-native", "--json", *records, "--operations", "1000", "--load", "insert", *arguments)
     return Measured(f"inserts: {name}", f"inserts, {size}", command, values=(LOADED,), size=size,
-                    estimate={"quick": 2, "sampled": 40, "full": 240}[size])  # fmt: skip
+                    estimate={"quick": 0.5, "sampled": 40, "full": 240}[size])  # fmt: skip
 
 
 def over(key: str, above: Measured, below: Measured, bar: Bar, why: str = "") -> Row:
