@@ -105,3 +105,16 @@ def test_runs_that_mark_nothing_are_refused(make, home, capsys):
     make("b")
     assert call("compare", "a", "b", "--regions") == 2
     assert "no run has a region: programs mark them by rubato_region_begin()" in capsys.readouterr().err
+
+
+def test_tables_of_further_runs_are_one_fold_with_one_link(home):
+    marked("s", seeds=1, cores=[1, 4, 16])
+    page, _ = panels("s")
+    navigation = re.search(r"<nav.*?</nav>", page)[0]
+    assert re.findall(r'href="#(regions-[^"]*)">([^<]*)<', navigation) == [
+        ("regions-0", "Regions"), ("regions-0-others", "Regions of 2 other runs")]  # fmt: skip
+    fold = re.search(r'<details class="workload" id="regions-0-others">.*?</details>', page, re.S)[0]
+    assert 'id="regions-1"' in fold and 'id="regions-2"' in fold and 'id="regions-0"' not in fold
+    mark_one = rubato.run("sssp", cores=4, out="one")
+    mark(mark_one)
+    assert "-others" not in panels("one")[0]
