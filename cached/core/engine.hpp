@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <semaphore.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,6 +19,7 @@
 #include "cached/core/lru.hpp"
 #include "cached/core/pure.hpp"
 #include "cached/core/slab_sizes.hpp"
+#include "cached/core/wake.hpp"
 #include "cached/statistics/counters.hpp"
 
 namespace rubato::cached {
@@ -221,7 +220,7 @@ class CacheEngine {
   virtual LruTuning tuning() const = 0;
 
   /// Posted when there is work for the thread that calls `expand`; null if work is not announced.
-  virtual sem_t* wakes() { return nullptr; }
+  virtual Wake* wakes() { return nullptr; }
 
   // --- reports ---------------------------------------------------------------------------------------------
   virtual const SlabSizes& sizes() const = 0;

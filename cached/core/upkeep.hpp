@@ -67,7 +67,7 @@ class CacheUpkeep : public CacheMover<D> {
     return false;
   }
 
-  sem_t* wakes() override { return this->discipline_.wakes(); }
+  Wake* wakes() override { return this->discipline_.wakes(); }
 
   std::uint64_t crawl(std::uint64_t position, std::uint64_t classes,
                       const std::function<void(const ItemReport&)>& visit, CrawlCensus* census) override {

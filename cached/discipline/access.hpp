@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <semaphore.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "cached/core/clock.hpp"
 #include "cached/core/item.hpp"
 #include "cached/core/pure.hpp"
+#include "cached/core/wake.hpp"
 #include "cached/statistics/counters.hpp"
 
 namespace rubato::cached {
@@ -68,7 +67,7 @@ struct Access {
   /// The maintainer has made the table grow.
   void has_grown() {}
   /// Posted when the maintainer should look; null where it looks by itself.
-  sem_t* wakes() { return nullptr; }
+  Wake* wakes() { return nullptr; }
 };
 
 }  // namespace rubato::cached

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cached/maintenance/maintainers.hpp"
 
-#include <semaphore.h>
-
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -23,7 +21,7 @@ void Maintainers::stop() {
     stopping_ = true;
   }
   changed_.notify_all();
-  if (sem_t* wakes = engine_.wakes()) sem_post(wakes);
+  if (Wake* wakes = engine_.wakes()) wakes->post();
   for (std::thread* thread : {&maintainer_, &crawler_, &mover_})
     if (thread->joinable()) thread->join();
 }
@@ -35,14 +33,9 @@ bool Maintainers::wait(unsigned microseconds) {
 }
 
 bool Maintainers::wait_for_engine(unsigned microseconds, bool& woken) {
-  sem_t* wakes = engine_.wakes();
+  Wake* wakes = engine_.wakes();
   if (!wakes) return wait(microseconds);
-  timespec until{};
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  const std::uint64_t nanoseconds =
-      static_cast<std::uint64_t>(until.tv_nsec) + microseconds * std::uint64_t{1000};
-  until.tv_sec += static_cast<time_t>(nanoseconds / 1000000000), until.tv_nsec = nanoseconds % 1000000000;
-  woken = sem_clockwait(wakes, CLOCK_MONOTONIC, &until) == 0;
+  woken = wakes->wait_for(std::chrono::microseconds(microseconds));
   std::lock_guard guard(mutex_);
   return !stopping_;
 }

@@ -71,6 +71,23 @@ def test_stages_answer_as_locks_do(build: Path, branch: str, name: str) -> None:
             server.stop()
 
 
+@pytest.mark.parametrize("discipline", ["locks14-condition", "locks14-semaphore"])
+def test_woken_locks_answer_as_locks_do(build: Path, discipline: str) -> None:
+    program = build / "bin" / "rubato-cached-stages"
+    if not program.exists():
+        pytest.skip("rubato-cached is built without transactions")
+    servers: list[Running] = []
+    try:
+        for name in (discipline, "locks"):
+            servers.append(run_discipline(program, name))
+            assert servers[-1].stat("discipline", "settings") == name
+        assert first_difference(servers[0], servers[1], range(1, 21), "text", wild=True) is None
+        assert servers[0].stop() == 0  # its maintainer waits for the waker
+    finally:
+        for server in servers:
+            server.stop()
+
+
 @pytest.mark.parametrize("wrong", [["IQ"], ["IP", "--threads", "0"], ["IP", "--operations", "0"]])
 def test_wrong_usage_is_refused(wrong: list[str], root: Path, build: Path) -> None:
     done = trial(root, build, *wrong)

@@ -4,6 +4,7 @@
 #include "cached/core/cache.hpp"
 #include "cached/discipline/disciplines.hpp"
 #include "cached/discipline/stages/tm_access.hpp"
+#include "cached/discipline/stages/woken_locks.hpp"
 #include "cached/discipline/tm_ip.hpp"
 #include "cached/discipline/tm_it.hpp"
 
@@ -16,15 +17,23 @@ std::unique_ptr<CacheEngine> make(const EngineOptions& options, const Clock& clo
 }
 template <template <class> class Branch, Stage S>
 constexpr Discipline kDiscipline = {Branch<StageAccess<S>>::kName, make<Branch<StageAccess<S>>>};
+template <class Locks>
+constexpr Discipline kLocks = {Locks::kName, make<Locks>};
 
 }  // namespace
 
 std::span<const Discipline> disciplines() {
   static constexpr Discipline kAll[] = {
-      {"locks", make_locks_engine},       kDiscipline<TmIp, Stage::relaxed>,
-      kDiscipline<TmIp, Stage::callable>, kDiscipline<TmIp, Stage::max>,
-      kDiscipline<TmIp, Stage::lib>,      kDiscipline<TmIt, Stage::relaxed>,
-      kDiscipline<TmIt, Stage::callable>, kDiscipline<TmIt, Stage::max>,
+      {"locks", make_locks_engine},
+      kLocks<ConditionLocks>,
+      kLocks<SemaphoreLocks>,
+      kDiscipline<TmIp, Stage::relaxed>,
+      kDiscipline<TmIp, Stage::callable>,
+      kDiscipline<TmIp, Stage::max>,
+      kDiscipline<TmIp, Stage::lib>,
+      kDiscipline<TmIt, Stage::relaxed>,
+      kDiscipline<TmIt, Stage::callable>,
+      kDiscipline<TmIt, Stage::max>,
       kDiscipline<TmIt, Stage::lib>,
   };
   return kAll;

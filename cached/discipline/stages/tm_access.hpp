@@ -75,8 +75,7 @@ class StageAccess : public OnCommit {
                                                                 : "tm-it-lib";
   static constexpr bool kHasCacheSection = true;
 
-  StageAccess() { sem_init(&wanted_, 0, 0); }
-  ~StageAccess() { sem_destroy(&wanted_); }
+  StageAccess() = default;
   StageAccess(const StageAccess&) = delete;
   StageAccess& operator=(const StageAccess&) = delete;
 
@@ -182,16 +181,16 @@ class StageAccess : public OnCommit {
   void linked(std::size_t buckets) {
     if (add(items_, std::uint64_t{1}) <= buckets * 3 / 2 || load(growing_)) return;
     store(growing_, 1);
-    Outside::post(wanted_);
+    Outside::post(wanted_.semaphore());
   }
   void unlinked() { add(items_, ~std::uint64_t{0}); }
   void has_grown() { store(growing_, 0); }
-  sem_t* wakes() { return &wanted_; }
+  Wake* wakes() { return &wanted_; }
 
  private:
   std::uint64_t items_ = 0;
   int growing_ = 0;  ///< 1 from the moment at which the maintainer is woken
-  sem_t wanted_{};
+  SemaphoreWake wanted_;
 };
 
 }  // namespace rubato::cached
