@@ -46,7 +46,7 @@ void WindowCommit::leave(const WindowEntry& e, std::uint64_t position, std::uint
 }
 
 std::uint64_t WindowCommit::pass(const Insn& insn) {
-  const std::uint64_t issue = w_.issue.take_port(insn, w_.issue.operands_now(insn));
+  const std::uint64_t issue = w_.issue.take_port(insn, w_.issue.operands_now(insn, w_.point.cycle()));
   const std::uint64_t complete = issue + w_.issue.latency_of(insn);
   pass(insn, complete);
   return complete;
@@ -75,7 +75,7 @@ void WindowCommit::pass(const Insn& insn, std::uint64_t complete) {
 
 bool WindowCommit::pass_load(const Insn& insn, Addr address) {
   if (w_.stores.may_overlap(address, insn.bytes)) return false;
-  std::uint64_t ready = w_.issue.operands_now(insn);
+  std::uint64_t ready = w_.issue.operands_now(insn, w_.point.cycle());
   if (w_.stores.may_be_under_way(address, insn.bytes, ready)) [[unlikely]] {
     if (const WrittenStore* const store = w_.stores.last_written_to(address, insn.bytes)) {
       if (!store->covers(address, insn.bytes)) return false;
@@ -101,7 +101,7 @@ bool WindowCommit::pass_load(const Insn& insn, Addr address) {
 
 bool WindowCommit::pass_store(const Insn& insn, Addr address, std::uint64_t value) {
   if (!w_.stores.empty()) return false;
-  const std::uint64_t issue = w_.issue.take_port(insn, w_.issue.operands_now(insn));
+  const std::uint64_t issue = w_.issue.take_port(insn, w_.issue.operands_now(insn, w_.point.cycle()));
   const std::uint64_t complete = issue + 1, at = w_.commits.of(complete);
   if (at >= w_.state.window.run_end() || !w_.state.ports.l1d.hit(line_of(address), true)) {
     w_.issue.give_back(insn, issue);

@@ -21,9 +21,7 @@ class WindowCommit {
   /// All instructions at the head that are done commit.
   void retire();
 
-  // ---- Without an entry ----
-  /// An instruction may pass. Precondition of the others.
-  bool is_open() const { return w_.buffer.is_empty() && !w_.reports.any(); }
+  // ---- Without an entry, if WindowParts::is_open() ----
   /// An instruction without an access: it issues now. @returns when it is complete.
   std::uint64_t pass(const isa::Insn& insn);
   /// A branch or an indirect jump.

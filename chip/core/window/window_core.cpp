@@ -25,7 +25,7 @@ WindowCore::WindowCore(const Config& config, PipelineParts& parts)
       loads_(w_, squash_),
       stores_(w_, loads_),
       commit_(w_, stores_),
-      dispatch_(config, w_, loads_, stores_, commit_) {
+      dispatch_(w_, loads_, stores_, commit_) {
   parts.lsu.deferrals().never_defer();
 }
 

@@ -142,10 +142,11 @@ PipelineStop WindowDispatch::run() {
   };
   // plain: register work. alone: it has been made, and `slot` says when it is complete.
   enum class Kind : std::uint8_t { plain, load, store, alone };
-  PipelineParts& parts = w_.pipeline;
-  PipelineState& state = w_.state;
+  WindowParts& w = w_;
+  PipelineParts& parts = w.pipeline;
+  PipelineState& state = w.state;
   LoadStoreUnit& lsu = parts.lsu;
-  DispatchPoint& point = w_.point;
+  DispatchPoint& point = w.point;
   AddressSpace& memory = state.ports.memory;
   BlockCache& blocks = state.ports.blocks;
   std::uint64_t* const regs = state.hart.registers();
@@ -196,14 +197,14 @@ enter_block:
 #define REGS regs
 #define STATE state.hart
 #define PC (block->pc + insn->offset)
-#define PROLOGUE                                                                  \
-  if (!room_.make(*insn) || point.is_at_limit()) goto out;                        \
-  kind = Kind::plain;                                                             \
-  if (insn->cls == InsnClass::system) {                                           \
-    if (!is_alone(false)) goto out;                                               \
-    GO_ALONE(point.cycle() + 1);                                                  \
-  }                                                                               \
-  if (block->has_float && !w_.buffer.is_empty()) flags = float_flags(state.hart); \
+#define PROLOGUE                                                                 \
+  if (!w.make_room(*insn, point, w.stats) || point.is_at_limit()) goto out;      \
+  kind = Kind::plain;                                                            \
+  if (insn->cls == InsnClass::system) {                                          \
+    if (!is_alone(false)) goto out;                                              \
+    GO_ALONE(point.cycle() + 1);                                                 \
+  }                                                                              \
+  if (block->has_float && !w.buffer.is_empty()) flags = float_flags(state.hart); \
   old_value = regs[insn->rd]
 #define GO_ALONE(complete_) \
   kind = Kind::alone;       \
@@ -213,11 +214,11 @@ enter_block:
   WindowEntry& e = add(*insn, PC, old_value); \
   if (block->has_float && insn->is_float()) e.has_flags = true, e.float_flags = flags
 // Is it over already?
-#define PASSES                                                                               \
-  (commit_.is_open() && (kind == Kind::plain   ? (commit_.pass(*insn), true)                 \
-                         : kind == Kind::load  ? commit_.pass_load(*insn, accessed)          \
-                         : kind == Kind::store ? commit_.pass_store(*insn, accessed, stored) \
-                                               : false))
+#define PASSES                                                                         \
+  (w.is_open() && (kind == Kind::plain   ? (commit_.pass(*insn), true)                 \
+                   : kind == Kind::load  ? commit_.pass_load(*insn, accessed)          \
+                   : kind == Kind::store ? commit_.pass_store(*insn, accessed, stored) \
+                                         : false))
 #define COMPLETE \
   if (!PASSES) { \
     ADD;         \
@@ -226,7 +227,7 @@ enter_block:
   static_assert(true)
 // A branch or an indirect jump, with what the predictor knew of it.
 #define RESOLVE(is_right)                 \
-  if (commit_.is_open()) {                \
+  if (w.is_open()) {                      \
     commit_.pass_jump(*insn, (is_right)); \
   } else {                                \
     ADD;                                  \
@@ -237,7 +238,7 @@ enter_block:
 #define FINISH                           \
   switch (kind) {                        \
     case Kind::plain:                    \
-      w_.issue.schedule(e);              \
+      w.issue.schedule(e);               \
       break;                             \
     case Kind::load:                     \
       loads_.dispatch(e, accessed);      \
@@ -253,59 +254,59 @@ enter_block:
   commit_.retire()
 // An access goes alone through the load-store unit: `made` says whether it was made. A task's may have
 // aborted others: nothing strict passes the next events of their cores.
-#define ACCESS_ALONE(made)                     \
-  if (!(made)) goto left;                      \
-  if (state.task.is_task) w_.note_disturbed(); \
+#define ACCESS_ALONE(made)                    \
+  if (!(made)) goto left;                     \
+  if (state.task.is_task) w.note_disturbed(); \
   point.go_to(slot.issue)
 // The load-store unit has dropped the access: it is a doomed run's, without the right to it.
 #define SKIP_ALONE slot = { slot.issue, slot.issue + 1, ResultSource::core, nullptr }
-#define REPORT(event, ...) w_.reports.execution(&ExecutionObserver::event, __VA_ARGS__)
-#define LOAD(T, name, address)                                                                            \
-  accessed = (address);                                                                                   \
-  const bool is_plain_##name = (accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                 \
-                               (memory.attributes(accessed) & Page::kRead) != 0 &&                        \
-                               !w_.tasks.is_guarded(accessed);                                            \
-  bool skips_##name = false;                                                                              \
-  if (is_plain_##name) {                                                                                  \
-    kind = Kind::load;                                                                                    \
-  } else {                                                                                                \
-    if (!is_alone(true)) goto out;                                                                        \
-    GO_ALONE(0);                                                                                          \
-    ACCESS_ALONE(lsu.load(accessed, sizeof(T), slot, false));                                             \
-    skips_##name = lsu.take_skip();                                                                       \
-    if (skips_##name) SKIP_ALONE;                                                                         \
-  }                                                                                                       \
-  const std::uint64_t raw_##name = skips_##name ? 0 : loads_.seen(accessed, sizeof(T), w_.buffer.tail()); \
-  if (kind == Kind::alone) REPORT(on_load, accessed, unsigned{sizeof(T)}, std::uint64_t{raw_##name});     \
-  T name;                                                                                                 \
+#define REPORT(event, ...) w.reports.execution(&ExecutionObserver::event, __VA_ARGS__)
+#define LOAD(T, name, address)                                                                           \
+  accessed = (address);                                                                                  \
+  const bool is_plain_##name = (accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                \
+                               (memory.attributes(accessed) & Page::kRead) != 0 &&                       \
+                               !w.tasks.is_guarded(accessed);                                            \
+  bool skips_##name = false;                                                                             \
+  if (is_plain_##name) {                                                                                 \
+    kind = Kind::load;                                                                                   \
+  } else {                                                                                               \
+    if (!is_alone(true)) goto out;                                                                       \
+    GO_ALONE(0);                                                                                         \
+    ACCESS_ALONE(lsu.load(accessed, sizeof(T), slot, false));                                            \
+    skips_##name = lsu.take_skip();                                                                      \
+    if (skips_##name) SKIP_ALONE;                                                                        \
+  }                                                                                                      \
+  const std::uint64_t raw_##name = skips_##name ? 0 : loads_.seen(accessed, sizeof(T), w.buffer.tail()); \
+  if (kind == Kind::alone) REPORT(on_load, accessed, unsigned{sizeof(T)}, std::uint64_t{raw_##name});    \
+  T name;                                                                                                \
   std::memcpy(&name, &raw_##name, sizeof name)
-#define STORE(T, address, value)                                                             \
-  accessed = (address);                                                                      \
-  const T store_value = (value);                                                             \
-  if ((accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                             \
-      (memory.attributes(accessed) & Page::kWrite) != 0 && !w_.tasks.is_guarded(accessed)) { \
-    if (state.task.attempt != nullptr) {                                                     \
-      slot = {point.cycle(), point.cycle(), ResultSource::core, nullptr};                    \
-      if (!w_.tasks.make_log_room(w_.stores, accessed, sizeof(T), slot)) goto unlogged;      \
-      point.go_to(slot.issue);                                                               \
-    }                                                                                        \
-    kind = Kind::store;                                                                      \
-    stored = stored_bits<T>(store_value);                                                    \
-  } else {                                                                                   \
-    if (!is_alone(true)) goto out;                                                           \
-    GO_ALONE(0);                                                                             \
-    ACCESS_ALONE(lsu.store(accessed, sizeof(T), slot));                                      \
-    if (lsu.take_skip()) {                                                                   \
-      SKIP_ALONE;                                                                            \
-    } else {                                                                                 \
-      REPORT(on_store, accessed, unsigned{sizeof(T)});                                       \
-      memory.store<T>(accessed, store_value);                                                \
-    }                                                                                        \
+#define STORE(T, address, value)                                                            \
+  accessed = (address);                                                                     \
+  const T store_value = (value);                                                            \
+  if ((accessed & (kLineBytes - 1)) + sizeof(T) <= kLineBytes &&                            \
+      (memory.attributes(accessed) & Page::kWrite) != 0 && !w.tasks.is_guarded(accessed)) { \
+    if (state.task.attempt != nullptr) {                                                    \
+      slot = {point.cycle(), point.cycle(), ResultSource::core, nullptr};                   \
+      if (!w.tasks.make_log_room(w.stores, accessed, sizeof(T), slot)) goto unlogged;       \
+      point.go_to(slot.issue);                                                              \
+    }                                                                                       \
+    kind = Kind::store;                                                                     \
+    stored = stored_bits<T>(store_value);                                                   \
+  } else {                                                                                  \
+    if (!is_alone(true)) goto out;                                                          \
+    GO_ALONE(0);                                                                            \
+    ACCESS_ALONE(lsu.store(accessed, sizeof(T), slot));                                     \
+    if (lsu.take_skip()) {                                                                  \
+      SKIP_ALONE;                                                                           \
+    } else {                                                                                \
+      REPORT(on_store, accessed, unsigned{sizeof(T)});                                      \
+      memory.store<T>(accessed, store_value);                                               \
+    }                                                                                       \
   }
 // Atomics that order memory, atomics to a line with queued stores, and those of tasks, wait for the queue.
 #define ATOMIC_ALONE                                                                            \
   if (!is_alone((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 || state.task.is_task || \
-                w_.stores.has_line(line_of(accessed))))                                         \
+                w.stores.has_line(line_of(accessed))))                                          \
   goto out
 #define ATOMIC_ACCESS(T, a, kind_)                                         \
   accessed = (a);                                                          \
@@ -374,7 +375,7 @@ enter_block:
     RESOLVE((insn->flags & Insn::kReturn) != 0 ? parts.predictor.ret(to) : parts.predictor.jump(PC, to)); \
     if ((insn->flags & Insn::kLink) != 0) parts.predictor.call(NEXT_PC);                                  \
     block = blocks.find_taken(*block, to);                                                                \
-    if (returns && w_.buffer.is_empty()) goto returned;                                                   \
+    if (returns && w.buffer.is_empty()) goto returned;                                                    \
     goto enter_block;                                                                                     \
   } while (false)
 #define BRANCH(condition, target)                                                 \

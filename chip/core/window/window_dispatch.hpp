@@ -6,8 +6,6 @@
 
 #include <cstdint>
 
-#include "chip/config/config.hpp"
-#include "chip/core/window/dispatch_room.hpp"
 #include "chip/core/window/window_commit.hpp"
 #include "chip/core/window/window_loads.hpp"
 #include "chip/core/window/window_parts.hpp"
@@ -20,13 +18,8 @@ namespace rubato::chip {
 class WindowDispatch {
  public:
   /// All outlive this.
-  WindowDispatch(const Config& config, WindowParts& window, WindowLoads& loads, WindowStores& stores,
-                 WindowCommit& commit)
-      : w_(window),
-        loads_(loads),
-        stores_(stores),
-        commit_(commit),
-        room_(config.core, w_.point, w_.buffer, w_.commits, w_.stores, w_.stats) {}
+  WindowDispatch(WindowParts& window, WindowLoads& loads, WindowStores& stores, WindowCommit& commit)
+      : w_(window), loads_(loads), stores_(stores), commit_(commit) {}
 
   /// Dispatches until the point's limit, or until it stalls or stops. @returns `resume` in the former cases.
   PipelineStop run();
@@ -50,7 +43,6 @@ class WindowDispatch {
   WindowLoads& loads_;
   WindowStores& stores_;
   WindowCommit& commit_;
-  DispatchRoom room_;
   std::uint64_t stamp_ = 0;  // of the last entry
 };
 

@@ -29,8 +29,8 @@ class WindowIssue {
   void begin() { registers_.begin(); }
 
   // ---- With an empty buffer: all times are known, and no entry is needed ----
-  std::uint64_t operands_now(const isa::Insn& insn) const {
-    return registers_.operands_of(insn, point_.cycle() + 1);
+  std::uint64_t operands_now(const isa::Insn& insn, std::uint64_t dispatched) const {
+    return registers_.operands_of(insn, dispatched + 1);
   }
   /// Books a port from `ready` on. @returns the time of issue.
   std::uint64_t take_port(const isa::Insn& insn, std::uint64_t ready) { return ports_.take(insn.cls, ready); }

@@ -9,38 +9,36 @@
 
 #include "chip/config/config.hpp"
 #include "chip/core/pipeline_parts.hpp"
-#include "chip/core/window/commit_times.hpp"
 #include "chip/core/window/dispatch_point.hpp"
 #include "chip/core/window/pending_entries.hpp"
-#include "chip/core/window/reorder_buffer.hpp"
-#include "chip/core/window/store_queue.hpp"
 #include "chip/core/window/task_accesses.hpp"
 #include "chip/core/window/window_actions.hpp"
 #include "chip/core/window/window_fault.hpp"
 #include "chip/core/window/window_issue.hpp"
+#include "chip/core/window/window_queues.hpp"
 #include "chip/core/window/window_reports.hpp"
 #include "chip/core/window/window_stats.hpp"
 #include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 
-struct WindowParts {
+struct WindowParts : WindowQueues {
   WindowParts(const Config& config, PipelineParts& parts)
-      : state(parts.state),
+      : WindowQueues(config.core),
+        state(parts.state),
         pipeline(parts),
         port(parts.lsu.port()),
         buffers(parts.lsu.buffers()),
         point(config.core),
-        buffer(config.core.rob),
         pending(buffer, config.core.rob),
         issue(config.core, buffer, pending, point),
-        commits(config.core),
-        stores(config.core.store_buffer),
         tasks(state, parts.lsu.log()),
         reports(state) {}
   WindowParts(const WindowParts&) = delete;  // they know each other
   WindowParts& operator=(const WindowParts&) = delete;
 
+  /// No instruction has an entry, and no observer wants one: an instruction with known times needs none.
+  bool is_open() const { return buffer.is_empty() && !reports.any(); }
   void advance_to(std::uint64_t cycle) { now = std::max(now, cycle); }
   /// An access to the L1 or beyond, which refused it a moment ago as a hit.
   AccessResult access(LineAddr line, AccessKind kind, std::uint64_t at) {
@@ -70,12 +68,9 @@ struct WindowParts {
   bool is_cancelled = false;  ///< in this call, by an access of its own
   bool is_blocked = false;    ///< an access waits for the decision on a conflict
   DispatchPoint point;
-  ReorderBuffer buffer;
   PendingEntries pending;
   WindowIssue issue;
   WindowActions actions;
-  CommitTimes commits;
-  StoreQueue stores;
   TaskAccesses tasks;
   WindowReports reports;
   WindowStats stats;

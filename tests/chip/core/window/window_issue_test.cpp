@@ -69,17 +69,17 @@ struct WindowIssueTest : testing::Test {
 
 TEST_F(WindowIssueTest, WithoutAnEntryAnInstructionWaitsForItsLatestOperand) {
   const Insn sum = insn_of(InsnClass::int_alu, 5, 6, 7);
-  EXPECT_EQ(issue.operands_now(sum), 1U);  // dispatched in 0
+  EXPECT_EQ(issue.operands_now(sum, 0), 1U);  // dispatched in 0
   issue.write(insn_of(InsnClass::int_mul, 6), 9);
   issue.write(insn_of(InsnClass::int_mul, 7), 12);
-  EXPECT_EQ(issue.operands_now(sum), 12U);
+  EXPECT_EQ(issue.operands_now(sum, 0), 12U);
   issue.begin();
-  EXPECT_EQ(issue.operands_now(sum), 1U);
+  EXPECT_EQ(issue.operands_now(sum, 0), 1U);
 }
 
 TEST_F(WindowIssueTest, AResultThatNoInstructionReadsIsNoOperand) {
   issue.write(insn_of(InsnClass::int_mul, Insn::kSink), 50);
-  EXPECT_EQ(issue.operands_now(insn_of(InsnClass::int_alu, 5, 0, 0)), 1U);
+  EXPECT_EQ(issue.operands_now(insn_of(InsnClass::int_alu, 5, 0, 0), 0), 1U);
 }
 
 TEST_F(WindowIssueTest, AChainOfKnownTimesIssuesAtOnce) {

@@ -1,6 +1,6 @@
 // Room for dispatch in the queues of a window core, and the times of commit that free it, without a core.
 // SPDX-License-Identifier: MIT
-#include "chip/core/window/dispatch_room.hpp"
+#include "chip/core/window/window_queues.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ const Insn kSum = insn_of(InsnClass::int_alu), kLoad = insn_of(InsnClass::load),
            kStore = insn_of(InsnClass::store), kFence = insn_of(InsnClass::fence),
            kAtomic = insn_of(InsnClass::atomic);
 
-struct DispatchRoomTest : testing::Test {
+struct WindowQueuesTest : testing::Test {
   static CoreSection small() {
     CoreSection core;
     core.width = 2;
@@ -30,7 +30,7 @@ struct DispatchRoomTest : testing::Test {
     return core;
   }
   void dispatch(const Insn& insn) {
-    ASSERT_TRUE(room.make(insn));
+    ASSERT_TRUE(queues.make_room(insn, point, stats));
     if (insn.cls == InsnClass::load) commits.add_load();
     if (insn.cls == InsnClass::store)
       stores.add({.position = buffer.tail(),
@@ -49,81 +49,81 @@ struct DispatchRoomTest : testing::Test {
 
   CoreSection core = small();
   DispatchPoint point{core};
-  ReorderBuffer buffer{core.rob};
-  CommitTimes commits{core};
-  StoreQueue stores{core.store_buffer};
+  WindowQueues queues{core};
+  ReorderBuffer& buffer = queues.buffer;
+  CommitTimes& commits = queues.commits;
+  StoreQueue& stores = queues.stores;
   WindowStats stats;
-  DispatchRoom room{core, point, buffer, commits, stores, stats};
 };
 
-TEST_F(DispatchRoomTest, AFullBufferStalls) {
+TEST_F(WindowQueuesTest, AFullBufferStalls) {
   for (int i = 0; i < 4; ++i) dispatch(kSum);
-  EXPECT_FALSE(room.make(kSum));
+  EXPECT_FALSE(queues.make_room(kSum, point, stats));
   EXPECT_TRUE(point.is_stalled());
 }
 
-TEST_F(DispatchRoomTest, AnEntryIsFreeInTheCycleBehindItsCommit) {
+TEST_F(WindowQueuesTest, AnEntryIsFreeInTheCycleBehindItsCommit) {
   for (int i = 0; i < 4; ++i) dispatch(kSum);  // in 0, 0, 1, 1
   commit(20);
-  EXPECT_TRUE(room.make(kSum));
+  EXPECT_TRUE(queues.make_room(kSum, point, stats));
   EXPECT_EQ(point.cycle(), 21U);
   EXPECT_EQ(stats.stalls_rob, 19U);  // a slot was free in 2
 }
 
-TEST_F(DispatchRoomTest, AFullLoadQueueStallsLoadsOnly) {
+TEST_F(WindowQueuesTest, AFullLoadQueueStallsLoadsOnly) {
   dispatch(kLoad);
   dispatch(kLoad);
-  EXPECT_TRUE(room.make(kSum));
-  EXPECT_TRUE(room.make(kStore));
+  EXPECT_TRUE(queues.make_room(kSum, point, stats));
+  EXPECT_TRUE(queues.make_room(kStore, point, stats));
   EXPECT_FALSE(point.is_stalled());
-  EXPECT_FALSE(room.make(kLoad));
+  EXPECT_FALSE(queues.make_room(kLoad, point, stats));
   EXPECT_TRUE(point.is_stalled());
 }
 
-TEST_F(DispatchRoomTest, ALoadLeavesItsQueueWhenItCommits) {
+TEST_F(WindowQueuesTest, ALoadLeavesItsQueueWhenItCommits) {
   dispatch(kLoad);
   dispatch(kLoad);
   commit(30, true);
-  EXPECT_TRUE(room.make(kLoad));
+  EXPECT_TRUE(queues.make_room(kLoad, point, stats));
   EXPECT_EQ(point.cycle(), 31U);
   EXPECT_EQ(stats.stalls_lsq, 30U);  // a slot was free in 1
 }
 
-TEST_F(DispatchRoomTest, ASquashedLoadLeavesItsQueueAtOnce) {
+TEST_F(WindowQueuesTest, ASquashedLoadLeavesItsQueueAtOnce) {
   dispatch(kLoad);
   dispatch(kLoad);
   commits.drop_load();
   buffer.drop();
-  EXPECT_TRUE(room.make(kLoad));
+  EXPECT_TRUE(queues.make_room(kLoad, point, stats));
   EXPECT_EQ(point.cycle(), 1U);
 }
 
-TEST_F(DispatchRoomTest, AFullStoreQueueStallsUntilAnEntryHasAKnownEnd) {
+TEST_F(WindowQueuesTest, AFullStoreQueueStallsUntilAnEntryHasAKnownEnd) {
   dispatch(kStore);
   dispatch(kStore);
-  EXPECT_FALSE(room.make(kStore));
+  EXPECT_FALSE(queues.make_room(kStore, point, stats));
   EXPECT_TRUE(point.is_stalled());
   point.end_wait_for_older();
   stores.remove(0);
   stores.add_written({8, 16, 2, 50}, point.cycle());  // the L1 has it in 50
-  EXPECT_TRUE(room.make(kStore));
+  EXPECT_TRUE(queues.make_room(kStore, point, stats));
   EXPECT_EQ(point.cycle(), 50U);
   EXPECT_EQ(stats.stalls_lsq, 49U);
 }
 
-TEST_F(DispatchRoomTest, WrittenStoresOfThePastTakeNoEntry) {
+TEST_F(WindowQueuesTest, WrittenStoresOfThePastTakeNoEntry) {
   stores.add_written({8, 16, 2, 5}, 0);
   stores.add_written({16, 24, 2, 6}, 0);
   point.go_to(6);
-  EXPECT_TRUE(room.make(kStore));
+  EXPECT_TRUE(queues.make_room(kStore, point, stats));
   EXPECT_EQ(point.cycle(), 6U);
   EXPECT_EQ(stats.stalls_lsq, 0U);
 }
 
-TEST_F(DispatchRoomTest, AnInstructionThatGoesAloneNeedsNoEntryYet) {
+TEST_F(WindowQueuesTest, AnInstructionThatGoesAloneNeedsNoEntryYet) {
   for (int i = 0; i < 4; ++i) dispatch(kSum);
-  EXPECT_TRUE(room.make(kFence));
-  EXPECT_TRUE(room.make(kAtomic));
+  EXPECT_TRUE(queues.make_room(kFence, point, stats));
+  EXPECT_TRUE(queues.make_room(kAtomic, point, stats));
   EXPECT_FALSE(point.is_stalled());
 }
 
