@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "chip/core/access_value.hpp"
+#include "chip/core/stopping_instructions.hpp"
 #include "chip/isa/semantics_macros.hpp"
 
 namespace rubato::chip {
@@ -383,30 +384,11 @@ dispatch:
     state.departure.stop = PipelineStop::reason; \
     goto stopped;                                \
   } while (false)
-#define EVENT(kind) EVENT_##kind
-#define EVENT_ecall STOP_AT(ecall)
-#define EVENT_fence_i STOP_AT(fence_i)
-#define EVENT_stop goto out  // stop addresses are fast-forward's: cleared before detailed simulation
-#define EVENT_host_call STOP_AT(host_call)
-#define EVENT_breakpoint TRAP(breakpoint, PC)
-#define TASK(name) TASK_##name
-#define TASK_create STOP_AT(task)
-#define TASK_finish STOP_AT(task)
-#define TASK_promote STOP_AT(task)
-#define TASK_region STOP_AT(task)
-#define TASK_capsule_call STOP_AT(task)
-#define TASK_capsule_vector STOP_AT(task)
-#define TASK_capsule_return STOP_AT(task)
-#define TASK_capsule_on_abort STOP_AT(task)
-// A task's timestamp never changes: reading it is register work.
-#define TASK_read                                                                                \
-  do {                                                                                           \
-    if (!state.task.is_task || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp)  \
-      STOP_AT(task);                                                                             \
-    WRITE_RD(state.task.timestamp);                                                              \
-    OBSERVE(on_task_read, static_cast<unsigned>(ReadSelector::timestamp), state.task.timestamp); \
-    NEXT_BLOCK();                                                                                \
-  } while (false)
+#define STOP_UNSEEN goto out
+#define RUNNING_TASK state.task
+#define READ_TIMESTAMP            \
+  WRITE_RD(state.task.timestamp); \
+  OBSERVE(on_task_read, static_cast<unsigned>(ReadSelector::timestamp), state.task.timestamp)
 #define READ_COUNTER(number)                                               \
   observed<is_observed>(read_counter(static_cast<unsigned>(number), issue, \
                                      executed + static_cast<std::uint64_t>(insn - first)))

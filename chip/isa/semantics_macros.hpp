@@ -30,11 +30,11 @@
 //   NEXT_BLOCK()             ends the block: to NEXT_PC
 //   TRAP(kind, address)      ends execution: Fault{FaultKind::kind, PC, address}; the pc stays at the
 //   instruction
-//   EVENT(kind)              ends the block: kind is ecall, breakpoint, fence_i, stop or host_call; the last
-//   two
-//                            are no instructions (BlockCache): do not count them. pc stays at the instruction
-//   TASK(name)               ends the block: a task instruction, TaskOp::name (create, finish, promote, read,
-//   region) READ_COUNTER(number)     value of csr::cycle, csr::time or csr::instret
+//   EVENT(kind)              ends the block: kind is ecall, fence_i, stop or host_call; the last two are no
+//                            instructions (BlockCache): do not count them. pc stays at the instruction
+//   TASK(name)               ends the block: a task instruction; the end of semantics.inc lists the
+//                            names
+//   READ_COUNTER(number)     value of csr::cycle, csr::time or csr::instret
 // LOAD, STORE, AMO, LR, SC may leave the interpreter (fault, cache miss, ...): nothing has been written then,
 // and executing the same Insn again is correct. They are used as statements at the top of a body, in a scope
 // of its own. JUMP ... TASK are the last statement on their path and never return to the body.

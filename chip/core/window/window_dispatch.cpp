@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "chip/core/stopping_instructions.hpp"
 #include "chip/isa/semantics_macros.hpp"
 
 namespace rubato::chip {
@@ -400,32 +401,13 @@ enter_block:
     stop = PipelineStop::reason;   \
     goto out;                      \
   } while (false)
-#define EVENT(kind_) EVENT_##kind_
-#define EVENT_ecall STOP_AT(ecall)
-#define EVENT_fence_i STOP_AT(fence_i)
-#define EVENT_stop goto out  // stop addresses are fast-forward's: cleared before detailed simulation
-#define EVENT_host_call STOP_AT(host_call)
-#define TASK(name) TASK_##name
-#define TASK_create STOP_AT(task)
-#define TASK_finish STOP_AT(task)
-#define TASK_promote STOP_AT(task)
-#define TASK_region STOP_AT(task)
-#define TASK_capsule_call STOP_AT(task)
-#define TASK_capsule_vector STOP_AT(task)
-#define TASK_capsule_return STOP_AT(task)
-#define TASK_capsule_on_abort STOP_AT(task)
-// A task's timestamp never changes: reading it does not stop the core.
-#define TASK_read                                                                               \
-  do {                                                                                          \
-    if (!state.task.is_task || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp) \
-      STOP_AT(task);                                                                            \
-    if (!is_alone(false)) goto out;                                                             \
-    GO_ALONE(point.cycle() + 1);                                                                \
-    WRITE_RD(state.task.timestamp);                                                             \
-    REPORT(on_task_read, static_cast<unsigned>(ReadSelector::timestamp),                        \
-           std::uint64_t{state.task.timestamp});                                                \
-    NEXT_BLOCK();                                                                               \
-  } while (false)
+#define STOP_UNSEEN goto out
+#define RUNNING_TASK state.task
+#define READ_TIMESTAMP            \
+  if (!is_alone(false)) goto out; \
+  GO_ALONE(point.cycle() + 1);    \
+  WRITE_RD(state.task.timestamp); \
+  REPORT(on_task_read, static_cast<unsigned>(ReadSelector::timestamp), std::uint64_t{state.task.timestamp})
 #define READ_COUNTER(number) read_counter(static_cast<unsigned>(number))
 
 #define RUBATO_INSN(name, ...)                     \
