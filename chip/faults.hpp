@@ -6,14 +6,13 @@
 #include "chip/capsule/capsule_fault.hpp"
 #include "chip/core/window/window_fault.hpp"
 #include "chip/speculation/conflict_fault.hpp"
-#include "chip/task/abort_cascade.hpp"
 #include "chip/task/task_fault.hpp"
 
 namespace rubato::chip {
 
 struct Faults {
   ConflictFault conflicts = ConflictFault::none;
-  AbortCascade::Fault aborts = AbortCascade::Fault::none;
+  AbortFault aborts = AbortFault::none;
   TaskFault tasks = TaskFault::none;
   CapsuleFault capsules = CapsuleFault::none;
   WindowFault windows = WindowFault::none;

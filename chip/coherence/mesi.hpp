@@ -15,11 +15,23 @@
 #include <string>
 #include <vector>
 
+#include "base/faults.hpp"
 #include "chip/coherence/cache_protocol.hpp"
 #include "chip/coherence/invariants.hpp"
 #include "chip/coherence/llc_slice.hpp"
 
 namespace rubato::chip {
+
+// Bugs to put in on purpose: the checker's own tests.
+// clang-format off
+#define RUBATO_MESI_FAULTS(X) \
+  X(exclusive_with_sharers) \
+  X(lost_invalidation) \
+  X(lost_recall) \
+  X(lost_downgrade) \
+  X(canary_after_unchecked_fill)
+// clang-format on
+RUBATO_DEFINE_FAULTS(MesiFault, kMesiFaultNames, RUBATO_MESI_FAULTS)
 
 class Mesi final : public CacheProtocol {
  public:
@@ -39,15 +51,7 @@ class Mesi final : public CacheProtocol {
 
   const LlcSlice& slice(TileId t) const { return slices_[t.value]; }
 
-  /// Bugs to put in on purpose: the checker's own tests.
-  enum class Fault {
-    none,
-    exclusive_with_sharers,
-    lost_invalidation,
-    lost_recall,
-    lost_downgrade,
-    canary_after_unchecked_fill,
-  };
+  using Fault = MesiFault;
   void inject(Fault fault) { fault_ = fault; }
 
  private:

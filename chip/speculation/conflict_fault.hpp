@@ -2,19 +2,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
+#include "base/faults.hpp"
 
 namespace rubato::chip {
 
-enum class ConflictFault : std::uint8_t {
-  none,
-  skip_tile_check,
-  lose_sticky_bits,
-  lose_overflow,
-  exclusive_speculative_read,
-  ignore_canary,
-  clear_own_sticky_bits,
-  canary_of_writers_only,
-};
+// clang-format off
+#define RUBATO_CONFLICT_FAULTS(X) \
+  X(skip_tile_check) \
+  X(lose_sticky_bits) \
+  X(lose_overflow) \
+  X(exclusive_speculative_read) \
+  X(ignore_canary) \
+  X(clear_own_sticky_bits) \
+  X(canary_of_writers_only)
+// clang-format on
+RUBATO_DEFINE_FAULTS(ConflictFault, kConflictFaultNames, RUBATO_CONFLICT_FAULTS)
 
 }  // namespace rubato::chip

@@ -24,7 +24,7 @@ void AbortCascade::doom(Attempt* attempt, const AbortReason& reason) {
 void AbortCascade::doom_children(Attempt& attempt, Cycle now) {
   AbortReason reason{AbortCause::parent, LineAddr{}, attempt.core, attempt.task};
   for (Task* child : attempt.children) {
-    if (fault_ == Fault::forget_child && child->attempt != nullptr) {
+    if (fault_ == AbortFault::forget_child && child->attempt != nullptr) {
       tiles_[child->tile.value]->parent_committed(child);
       continue;
     }
@@ -41,7 +41,7 @@ void AbortCascade::doom_children(Attempt& attempt, Cycle now) {
 
 // The restoring stores are conflicts with all later accesses: attempts that used the values are aborted too.
 void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
-  if (fault_ == Fault::forget_dependent) return;
+  if (fault_ == AbortFault::forget_dependent) return;
   LineAddr previous{~std::uint64_t{0}};
   for (const Probe& written : attempt.writes) {
     const LineAddr line = written.line;
@@ -84,7 +84,7 @@ void AbortCascade::close(Cycle now) {
   std::sort(victims_.begin(), victims_.end(), [](const Victim& a, const Victim& b) {
     return b.attempt->virtual_time < a.attempt->virtual_time;
   });
-  if (fault_ == Fault::undo_in_wrong_order) std::reverse(victims_.begin(), victims_.end());
+  if (fault_ == AbortFault::undo_in_wrong_order) std::reverse(victims_.begin(), victims_.end());
   for (const Victim& v : victims_) restore(*v.attempt);
   for (Task* child : discarded_) tiles_[child->tile.value]->discard(child, now);
   discarded_.clear();
@@ -93,7 +93,7 @@ void AbortCascade::close(Cycle now) {
 void AbortCascade::restore(const Attempt& attempt) {
   if (attempt.state == Attempt::State::exceptioned && attempt.is_rolling_back) return;  // done before
   for (auto entry = attempt.undo.rbegin(); entry != attempt.undo.rend(); ++entry) {
-    if (fault_ == Fault::forget_undo && entry == attempt.undo.rbegin()) continue;
+    if (fault_ == AbortFault::forget_undo && entry == attempt.undo.rbegin()) continue;
     memory_.store(entry->address, entry->old_value);
   }
 }

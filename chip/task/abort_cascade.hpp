@@ -18,6 +18,7 @@
 #include "chip/speculation/aborter.hpp"
 #include "chip/speculation/speculation_control.hpp"
 #include "chip/task/arbiter.hpp"
+#include "chip/task/task_fault.hpp"
 
 namespace rubato::chip {
 
@@ -42,8 +43,7 @@ class AbortCascade final : public Aborter {
   void except(Attempt& attempt, Cycle now);
 
   /// Bugs to put in on purpose: the replay checker's own tests.
-  enum class Fault { none, forget_undo, undo_in_wrong_order, forget_child, forget_dependent };
-  void inject(Fault fault) { fault_ = fault; }
+  void inject(AbortFault fault) { fault_ = fault; }
 
  private:
   struct Victim {
@@ -63,7 +63,7 @@ class AbortCascade final : public Aborter {
   std::vector<Victim> victims_;
   std::vector<Attempt*> later_;  // scratch
   std::vector<Task*> discarded_;
-  Fault fault_ = Fault::none;
+  AbortFault fault_ = AbortFault::none;
 };
 
 }  // namespace rubato::chip

@@ -12,57 +12,37 @@
 #include <string>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/error.hpp"
 #include "chip/chip.hpp"
 #include "chip/faults.hpp"
 #include "chip/process_options.hpp"
 #include "chip/session/command_line.hpp"
+#include "tests/fault_list.hpp"
 
 namespace rubato::chip {
 namespace {
 
-using Conflicts = ConflictFault;
-using Aborts = AbortCascade::Fault;
+/// Adds the faults of a list that `member` holds.
+template <class Fault, std::size_t n>
+void add(std::map<std::string, Faults>& all, const char* const (&names)[n], Fault Faults::*member) {
+  for (const Fault fault : all_faults<Fault>(names)) {
+    Faults faults;
+    faults.*member = fault;
+    RUBATO_CHECK(all.emplace(fault_name(names, fault), faults).second, "two faults have one name");
+  }
+}
 
 const std::map<std::string, Faults>& faults() {
-  static const std::map<std::string, Faults> all = {
-      {"none", {}},
-      {"skip_tile_check", {.conflicts = Conflicts::skip_tile_check}},
-      {"lose_sticky_bits", {.conflicts = Conflicts::lose_sticky_bits}},
-      {"lose_overflow", {.conflicts = Conflicts::lose_overflow}},
-      {"exclusive_speculative_read", {.conflicts = Conflicts::exclusive_speculative_read}},
-      {"ignore_canary", {.conflicts = Conflicts::ignore_canary}},
-      {"clear_own_sticky_bits", {.conflicts = Conflicts::clear_own_sticky_bits}},
-      {"canary_of_writers_only", {.conflicts = Conflicts::canary_of_writers_only}},
-      {"forget_undo", {.aborts = Aborts::forget_undo}},
-      {"undo_in_wrong_order", {.aborts = Aborts::undo_in_wrong_order}},
-      {"forget_child", {.aborts = Aborts::forget_child}},
-      {"forget_dependent", {.aborts = Aborts::forget_dependent}},
-      {"untracked_hit_without_rights", {.capsules = CapsuleFault::untracked_hit_without_rights}},
-      {"rights_kept_after_return", {.capsules = CapsuleFault::rights_kept_after_return}},
-      {"unchecked_load_marks", {.capsules = CapsuleFault::unchecked_load_marks}},
-      {"sc_always_succeeds", {.capsules = CapsuleFault::sc_always_succeeds}},
-      {"doomed_store_performed", {.capsules = CapsuleFault::doomed_store_performed}},
-      {"stack_unchecked", {.capsules = CapsuleFault::stack_unchecked}},
-      {"handler_lost", {.capsules = CapsuleFault::handler_lost}},
-      {"handler_twice", {.capsules = CapsuleFault::handler_twice}},
-      {"handler_after_commit", {.capsules = CapsuleFault::handler_after_commit}},
-      {"handlers_survive_in_place", {.capsules = CapsuleFault::handlers_survive_in_place}},
-      {"region_ends_before_handlers", {.capsules = CapsuleFault::region_ends_before_handlers}},
-      {"depth_survives_task", {.capsules = CapsuleFault::depth_survives_task}},
-      {"vector_unchecked", {.capsules = CapsuleFault::vector_unchecked}},
-      {"suspended_not_aborted", {.capsules = CapsuleFault::suspended_not_aborted}},
-      {"resumed_marks_kept", {.capsules = CapsuleFault::resumed_marks_kept}},
-      {"log_line_to_wrong_core", {.capsules = CapsuleFault::log_line_to_wrong_core}},
-      {"doomed_create_performed", {.capsules = CapsuleFault::doomed_create_performed}},
-      {"doom_frees_core", {.capsules = CapsuleFault::doom_frees_core}},
-      {"doom_keeps_locale", {.capsules = CapsuleFault::doom_keeps_locale}},
-      {"commit_early", {.tasks = TaskFault::commit_early}},
-      {"ignore_locales", {.tasks = TaskFault::ignore_locales}},
-      {"wrong_guess", {.windows = WindowFault::wrong_guess}},
-      {"squash_keeps_register", {.windows = WindowFault::squash_keeps_register}},
-      {"squash_keeps_store", {.windows = WindowFault::squash_keeps_store}},
-  };
+  static const std::map<std::string, Faults> all = [] {
+    std::map<std::string, Faults> made{{"none", {}}};
+    add(made, kConflictFaultNames, &Faults::conflicts);
+    add(made, kAbortFaultNames, &Faults::aborts);
+    add(made, kTaskFaultNames, &Faults::tasks);
+    add(made, kCapsuleFaultNames, &Faults::capsules);
+    add(made, kWindowFaultNames, &Faults::windows);
+    return made;
+  }();
   return all;
 }
 

@@ -45,6 +45,25 @@ CAPSULE_FAULTS = {
     "resumed_marks_kept": ("pauses", 1),
     "log_line_to_wrong_core": ("pauses", 1),
 }
+# Faults that other tests look for.
+ELSEWHERE = {
+    # test_capsules.py
+    "doom_frees_core",
+    "doom_keeps_locale",
+    "region_ends_before_handlers",
+    # tests/chip/core/core_capsule_test.cpp
+    "untracked_hit_without_rights",
+    "rights_kept_after_return",
+    "unchecked_load_marks",
+    "sc_always_succeeds",
+    "stack_unchecked",
+    "depth_survives_task",
+    # test_window_core.py, tests/chip/core/window/window_random_test.cpp
+    "wrong_guess",
+    "squash_keeps_register",
+    "squash_keeps_store",
+    "squash_keeps_flags",
+}
 # A crash or a run that cannot go on shows a fault only if it says this.
 CHECKS = {"log_line_to_wrong_core": "a core is given a line of another core's undo logs"}
 
@@ -160,6 +179,11 @@ def find_fault(fault: str, first: int, build: Path, programs: Programs, tmp_path
         if len(finds) == 2:
             return
     pytest.fail(f"of 100 seeds only {finds} find the fault {fault}")
+
+
+def test_each_fault_of_the_chip_is_looked_for(build: Path) -> None:
+    listed = subprocess.run([build / "bin" / "faulty-chip", "list"], capture_output=True, text=True, check=True)
+    assert set(listed.stdout.split()) == {"none", *FAULTS, *CAPSULE_FAULTS, *ELSEWHERE}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

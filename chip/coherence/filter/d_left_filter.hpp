@@ -19,10 +19,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/faults.hpp"
 #include "chip/coherence/filter/line_filter.hpp"
 #include "chip/conflict/h3.hpp"
 
 namespace rubato::chip {
+
+// Bugs for tests.
+// clang-format off
+#define RUBATO_D_LEFT_FAULTS(X) \
+  X(overflow_uncounted) /* of a line in overflow */ \
+  X(overflow_cleared)   /* while lines are in overflow */ \
+  X(overflow_wraps)     /* a counter beyond its maximum */ \
+  X(cell_kept)          /* moved, and still in the sub-table that leaves */ \
+  X(cell_in_leaving)    /* a new one, in a sub-table that leaves */ \
+  X(counters_clear)     /* of a sub-table that comes while lines are in overflow */
+// clang-format on
+RUBATO_DEFINE_FAULTS(DLeftFault, kDLeftFaultNames, RUBATO_D_LEFT_FAULTS)
 
 class DLeftFilter final : public LineFilter {
  public:
@@ -32,16 +45,7 @@ class DLeftFilter final : public LineFilter {
   static constexpr std::uint32_t kOverflowCounters = 10;
   static constexpr std::uint32_t kOverflowMaximum = 7;
 
-  /// Bugs for tests.
-  enum class Fault : std::uint8_t {
-    none,
-    overflow_uncounted,  ///< of a line in overflow
-    overflow_cleared,    ///< while lines are in overflow
-    overflow_wraps,      ///< a counter beyond its maximum
-    cell_kept,           ///< moved, and still in the sub-table that leaves
-    cell_in_leaving,     ///< a new one, in a sub-table that leaves
-    counters_clear       ///< of a sub-table that comes while lines are in overflow
-  };
+  using Fault = DLeftFault;
 
   /// sub_tables: 1 to 8; buckets: a sub-table's, a power of two up to 65536; maximum: of a cell's counter, 1
   /// to 7.

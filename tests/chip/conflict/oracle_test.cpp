@@ -13,6 +13,7 @@
 #include "base/rng.hpp"
 #include "tests/chip/coherence/rig.hpp"
 #include "tests/chip/conflict/conflict_rig.hpp"
+#include "tests/fault_list.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -193,29 +194,22 @@ INSTANTIATE_TEST_SUITE_P(Chips, Oracle,
                                   i.param.forwarding;
                          });
 
-class DetectorMutant : public testing::TestWithParam<std::pair<ConflictFault, const char*>> {};
+class DetectorMutant : public testing::TestWithParam<ConflictFault> {};
 
 TEST_P(DetectorMutant, IsCaughtByTheOracle) {
   const auto play_all = [&] {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       Play play(Chip{}, seed);
-      play.rig().detector.inject(GetParam().first);
+      play.rig().detector.inject(GetParam());
       play.run();
     }
   };
   EXPECT_THROW(play_all(), Missed);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Faults, DetectorMutant,
-    testing::Values(std::pair{ConflictFault::skip_tile_check, "SkipsTheTileCheck"},
-                    std::pair{ConflictFault::lose_sticky_bits, "LosesStickyBitsAtAnEviction"},
-                    std::pair{ConflictFault::lose_overflow, "LosesStickyBitsAtAnLlcEviction"},
-                    std::pair{ConflictFault::exclusive_speculative_read, "GrantsESpeculatively"},
-                    std::pair{ConflictFault::ignore_canary, "IgnoresTheCanary"},
-                    std::pair{ConflictFault::clear_own_sticky_bits, "ClearsTheRequestersStickyBits"},
-                    std::pair{ConflictFault::canary_of_writers_only, "KeepsWriteRightOnAReadsCanary"}),
-    [](const auto& i) { return i.param.second; });
+INSTANTIATE_TEST_SUITE_P(Faults, DetectorMutant,
+                         testing::ValuesIn(all_faults<ConflictFault>(kConflictFaultNames)),
+                         [](const auto& i) { return fault_name(kConflictFaultNames, i.param); });
 
 TEST(MesiMutant, ThatLeavesAnUncheckedFillAGoodCanaryIsCaughtByTheOracle) {
   Play play(Chip{}, 1);

@@ -19,6 +19,7 @@
 #include "chip/coherence/filter/exact_filter.hpp"
 #include "chip/coherence/filter/line_filter.hpp"
 #include "chip/vocabulary/types.hpp"
+#include "tests/fault_list.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -378,13 +379,11 @@ TEST(DLeftFilter, IsAsGoodAsBeforeAMoveOnceNothingIsInOverflow) {
 
 // K95. On 64 lines in sub-tables of 2 buckets: many are in overflow, or come there when a sub-table leaves.
 TEST(DLeftFilterFaults, AreFoundWhileSubTablesComeAndGo) {
-  using Fault = DLeftFilter::Fault;
-  for (const Fault fault :
-       {Fault::none, Fault::overflow_uncounted, Fault::overflow_cleared, Fault::overflow_wraps,
-        Fault::cell_kept, Fault::cell_in_leaving, Fault::counters_clear}) {
+  DLeftFilter sound(2, 2, 7);
+  EXPECT_EQ(MovingTraffic(sound, 1, 64).run(5000), "");
+  for (const DLeftFault fault : all_faults<DLeftFault>(kDLeftFaultNames)) {
     DLeftFilter filter(2, 2, 7, fault);
-    EXPECT_EQ(MovingTraffic(filter, 1, 64).run(5000) == "", fault == Fault::none)
-        << "fault " << static_cast<int>(fault);
+    EXPECT_NE(MovingTraffic(filter, 1, 64).run(5000), "") << fault_name(kDLeftFaultNames, fault);
   }
 }
 

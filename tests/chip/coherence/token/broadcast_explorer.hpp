@@ -15,34 +15,37 @@
 #include <utility>
 #include <vector>
 
+#include "base/faults.hpp"
 #include "base/rng.hpp"
 #include "chip/coherence/token/broadcast_rules.hpp"
 #include "chip/coherence/token/persistent_arbiter.hpp"
 #include "tests/chip/coherence/token/cells.hpp"
 #include "tests/chip/coherence/token/numberings.hpp"
+#include "tests/fault_list.hpp"
 
 namespace rubato::chip {
 
-/// Bugs put in on purpose (K95).
-enum class BroadcastMutant : std::uint8_t {
-  none,
-  token_lost,
-  owner_twice,
-  dirty_dropped,
-  store_with_a_token_missing,
-  copy_kept_after_write,
-  late_tokens_kept,
-  activates_before_acknowledgements,
-  requester_ends_unserved,
-  slice_forgets_tokens,
-  timer_stops,
-  nothing_taken_for_data,
-  answers_in_anothers_turn,
-  turn_not_handed_over,
-  write_asks_for_read_turn,
-  owner_kept_in_read_turn,
-  token_kept_in_write_turn,
-};
+// Bugs put in on purpose (K95).
+// clang-format off
+#define RUBATO_BROADCAST_MUTANTS(X) \
+  X(token_lost) \
+  X(owner_twice) \
+  X(dirty_dropped) \
+  X(store_with_a_token_missing) \
+  X(copy_kept_after_write) \
+  X(late_tokens_kept) \
+  X(activates_before_acknowledgements) \
+  X(requester_ends_unserved) \
+  X(slice_forgets_tokens) \
+  X(timer_stops) \
+  X(nothing_taken_for_data) \
+  X(answers_in_anothers_turn) \
+  X(turn_not_handed_over) \
+  X(write_asks_for_read_turn) \
+  X(owner_kept_in_read_turn) \
+  X(token_kept_in_write_turn)
+// clang-format on
+RUBATO_DEFINE_FAULTS(BroadcastMutant, kBroadcastMutantNames, RUBATO_BROADCAST_MUTANTS)
 
 class BroadcastExplorer {
  public:

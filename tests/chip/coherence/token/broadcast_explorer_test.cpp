@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <string>
 
 namespace rubato::chip {
@@ -88,10 +91,28 @@ TEST(BroadcastExplorerRuns, ServeAllPersistentRequestsInEveryState) {
 
 struct Bug {
   BroadcastMutant mutant;
-  const char* name;
   bool is_contended = false;
   std::uint32_t readers = 0;
   bool has_replacing = false;
+};
+
+constexpr Bug kBugs[] = {
+    {BroadcastMutant::token_lost},
+    {BroadcastMutant::owner_twice},
+    {BroadcastMutant::dirty_dropped},
+    {BroadcastMutant::store_with_a_token_missing},
+    {BroadcastMutant::copy_kept_after_write},
+    {BroadcastMutant::late_tokens_kept},
+    {BroadcastMutant::activates_before_acknowledgements, true},
+    {BroadcastMutant::requester_ends_unserved, true},
+    {BroadcastMutant::slice_forgets_tokens},
+    {BroadcastMutant::timer_stops},
+    {BroadcastMutant::answers_in_anothers_turn},
+    {BroadcastMutant::turn_not_handed_over, true},
+    {BroadcastMutant::write_asks_for_read_turn, true},
+    {BroadcastMutant::owner_kept_in_read_turn, true, 1},
+    {BroadcastMutant::token_kept_in_write_turn},
+    {BroadcastMutant::nothing_taken_for_data, false, 0, true},
 };
 
 class EveryBroadcastBug : public testing::TestWithParam<Bug> {};
@@ -108,26 +129,16 @@ TEST_P(EveryBroadcastBug, IsFound) {
   EXPECT_NE(result.violation, "") << "after " << result.states << " states";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    TokenB, EveryBroadcastBug,
-    testing::Values(Bug{BroadcastMutant::token_lost, "TokenLost"},
-                    Bug{BroadcastMutant::owner_twice, "OwnerTwice"},
-                    Bug{BroadcastMutant::dirty_dropped, "DirtyDropped"},
-                    Bug{BroadcastMutant::store_with_a_token_missing, "StoreWithATokenMissing"},
-                    Bug{BroadcastMutant::copy_kept_after_write, "CopyKeptAfterWrite"},
-                    Bug{BroadcastMutant::late_tokens_kept, "LateTokensKept"},
-                    Bug{BroadcastMutant::activates_before_acknowledgements, "ActivatesBeforeAcknowledgements",
-                        true},
-                    Bug{BroadcastMutant::requester_ends_unserved, "RequesterEndsUnserved", true},
-                    Bug{BroadcastMutant::slice_forgets_tokens, "SliceForgetsTokens"},
-                    Bug{BroadcastMutant::timer_stops, "TimerStops"},
-                    Bug{BroadcastMutant::answers_in_anothers_turn, "AnswersInAnothersTurn"},
-                    Bug{BroadcastMutant::turn_not_handed_over, "TurnNotHandedOver", true},
-                    Bug{BroadcastMutant::write_asks_for_read_turn, "WriteAsksForReadTurn", true},
-                    Bug{BroadcastMutant::owner_kept_in_read_turn, "OwnerKeptInReadTurn", true, 1},
-                    Bug{BroadcastMutant::token_kept_in_write_turn, "TokenKeptInWriteTurn"},
-                    Bug{BroadcastMutant::nothing_taken_for_data, "NothingTakenForData", false, 0, true}),
-    [](const auto& of) { return std::string(of.param.name); });
+INSTANTIATE_TEST_SUITE_P(TokenB, EveryBroadcastBug, testing::ValuesIn(kBugs),
+                         [](const auto& of) { return fault_name(kBroadcastMutantNames, of.param.mutant); });
+
+TEST(BroadcastMutants, EachIsLookedFor) {
+  for (const BroadcastMutant mutant : all_faults<BroadcastMutant>(kBroadcastMutantNames)) {
+    const auto of = [mutant](const Bug& bug) { return bug.mutant == mutant; };
+    EXPECT_TRUE(std::any_of(std::begin(kBugs), std::end(kBugs), of))
+        << fault_name(kBroadcastMutantNames, mutant);
+  }
+}
 
 }  // namespace
 }  // namespace rubato::chip

@@ -13,43 +13,46 @@
 #include <utility>
 #include <vector>
 
+#include "base/faults.hpp"
 #include "chip/coherence/token/agent_rules.hpp"
 #include "chip/coherence/token/home_rules.hpp"
 #include "tests/chip/coherence/token/cells.hpp"
 #include "tests/chip/coherence/token/numberings.hpp"
+#include "tests/fault_list.hpp"
 
 namespace rubato::chip {
 
-/// Bugs put in on purpose (K95): the explorer must find each.
-enum class TokenMutant : std::uint8_t {
-  none,
-  token_lost,
-  token_doubled,
-  dirty_dropped,
-  store_with_a_token_missing,
-  copy_kept_after_forward,
-  unblock_before_use,
-  probe_skips_an_agent,
-  entry_without_requester,
-  close_before_last_answer,
-  filter_counts_twice,
-  entry_dropped_in_silence,
-  data_without_owner_forgotten,
-  owner_twice,
-  slice_lets_its_tokens_go,
-  filter_misses_a_line,
-  filter_forgets_too_early,
-  write_back_not_awaited,
-  load_without_token,
-  taken_back_line_granted,
-  read_joins_unknown_owner,
-  closes_at_first_reader,
-  write_joins_readers,
-  counter_wraps,           // of two lines
-  flush_does_not_wait,     // so
-  moved_cell_kept,         // so, when the counter's sub-table leaves
-  entry_kept_without_way,  // so, when the way of an idle line's entry goes
-};
+// Bugs put in on purpose (K95): the explorer must find each.
+// clang-format off
+#define RUBATO_TOKEN_MUTANTS(X) \
+  X(token_lost) \
+  X(token_doubled) \
+  X(dirty_dropped) \
+  X(store_with_a_token_missing) \
+  X(copy_kept_after_forward) \
+  X(unblock_before_use) \
+  X(probe_skips_an_agent) \
+  X(entry_without_requester) \
+  X(close_before_last_answer) \
+  X(filter_counts_twice) \
+  X(entry_dropped_in_silence) \
+  X(data_without_owner_forgotten) \
+  X(owner_twice) \
+  X(slice_lets_its_tokens_go) \
+  X(filter_misses_a_line) \
+  X(filter_forgets_too_early) \
+  X(write_back_not_awaited) \
+  X(load_without_token) \
+  X(taken_back_line_granted) \
+  X(read_joins_unknown_owner) \
+  X(closes_at_first_reader) \
+  X(write_joins_readers) \
+  X(counter_wraps)          /* of two lines */ \
+  X(flush_does_not_wait)    /* of two lines */ \
+  X(moved_cell_kept)        /* of two lines, when the counter's sub-table leaves */ \
+  X(entry_kept_without_way) /* of two lines, when the way of an idle line's entry goes */
+// clang-format on
+RUBATO_DEFINE_FAULTS(TokenMutant, kTokenMutantNames, RUBATO_TOKEN_MUTANTS)
 
 class TokenExplorer {
  public:
