@@ -7,6 +7,7 @@
 #pragma once
 
 #include "apps/ycsb/cursor.hpp"
+#include "apps/ycsb/interpolate.hpp"
 #include "apps/ycsb/leaf.hpp"
 #include "apps/ycsb/node.hpp"
 
@@ -47,16 +48,6 @@ inline unsigned search(const Node& node, Key key, unsigned line) {
   if (!is_inside) [[unlikely]]
     return binary_search(node, key);
   return below == 0 ? 0 : start + below - 1;
-}
-
-/// Estimated position of `key` among `entries` entries that are spread evenly from `low` to `high`; low <=
-/// key < high. 0 for the bounds of a reader that loses.
-inline unsigned interpolate(Key low, Key high, Key key, unsigned entries) {
-  // Halved, differences fit signed integers, which convert to floating point in one instruction.
-  const auto part = static_cast<double>(static_cast<std::int64_t>((key - low) >> 1));
-  const auto whole = static_cast<double>(static_cast<std::int64_t>((high - low) >> 1));
-  const double fraction = part / whole;
-  return fraction >= 0 && fraction < 1 ? static_cast<unsigned>(static_cast<int>(fraction * entries)) : 0;
 }
 
 /// The step to the child that covers `key`, or to the right if it is not in this node's range. The node is of

@@ -67,7 +67,7 @@ struct FollowUp {
     unsigned level = c.level(), line = c.line();
     if (level == kRootLevel) {
       level = node.level();
-      line = inner::window_line(inner::interpolate(0, kNoKey, key, node.count()));
+      line = inner::window_line(interpolate(0, kNoKey, key, node.count()));
     }
     if (level > c.target()) return Visited::go(inner::route(node, level, key, line), c);
     if (is_write(c.kind())) return {self, c.writing_root(), {}};  // known only now: again, as a writer

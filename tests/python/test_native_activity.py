@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -39,6 +40,11 @@ def activity() -> ModuleType:
         (["bound /x/apps/ycsb/index/olc/node.hpp", "child_of /x/apps/ycsb/index/olc/node.hpp"], "traversal"),
         (["bound /x/apps/ycsb/index/olc/node.hpp", "lower_bound /x/apps/ycsb/index/olc/node.hpp"],
          "operation in the leaf"),
+        (["near /x/apps/ycsb/index/sorted_keys.hpp", "position /x/apps/ycsb/index/olc/node.hpp",
+          "child_of /x/apps/ycsb/index/olc/node.hpp"], "traversal"),
+        (["interpolate /x/apps/ycsb/interpolate.hpp", "position /x/apps/ycsb/index/bwtree/record.hpp",
+          "lower_bound /x/apps/ycsb/index/bwtree/record.hpp"], "operation in the leaf"),
+        (["interpolate /x/apps/ycsb/interpolate.hpp", "route /x/apps/ycsb/inner.hpp"], "traversal"),
         (["prefetch /x/apps/ycsb/index/masstree/node.hpp"], "prefetching"),
         (["slot /x/apps/ycsb/index/masstree/permutation.hpp", "read_entry /x/apps/ycsb/index/masstree/tree.hpp",
           "find /x/apps/ycsb/index/masstree/tree.hpp"], "operation in the leaf"),
@@ -119,3 +125,17 @@ def test_concludes_from_what_was_sampled_and_a_report_draws_it(activity: ModuleT
     assert "title='traversal: 61 cycles an operation' style='background:var(--s0);width:30.50%'" in page
     assert "title='traversal: 200 cycles an operation' style='background:var(--s0);width:100.00%'" in page
     assert "title='kernel: 5 cycles an operation' style='background:var(--s7);width:2.50%'" in page
+
+
+def test_a_sample_alone_names_every_activity(activity: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr(activity, "sampled", lambda *_: {"traversal": 60.0, "all": 100.0})
+    monkeypatch.setattr(activity, "counted", lambda *_: {"traversal": 200.0, "kernel": 0.0})
+    size, parser = activity.Size(1000, 1000), activity.parser_of("")
+    for is_counted, total in ((False, 100.0), (True, 200.0)):
+        activity.alone(parser, "olc", is_counted, ["C"], size)
+        printed = json.loads(capsys.readouterr().out)
+        assert printed["traversal"] == (200 if is_counted else 60)
+        assert (printed["synchronization"], printed["all"]) == (0, total)
+        assert set(printed) == {*activity.ACTIVITIES, "all"}
+    with pytest.raises(SystemExit):
+        activity.alone(parser, "none", False, ["C"], size)

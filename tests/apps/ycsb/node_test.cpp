@@ -134,8 +134,8 @@ TEST(Inner, ASearchInAMixtureOfTwoStatesEndsWithAnEntryOfTheNode) {
     for (unsigned i = 0; i < Node::kEntries; ++i) node.entry(i).key = rng();
     EXPECT_LT(inner::search(node, rng(), static_cast<unsigned>(rng.below(15))), Node::kEntries);
   }
-  EXPECT_EQ(inner::interpolate(7, 7, 7, 62), 0u);
-  EXPECT_EQ(inner::interpolate(9, 7, 8, 62), 0u);
+  EXPECT_EQ(interpolate(7, 7, 7, 62), 0u);
+  EXPECT_EQ(interpolate(9, 7, 8, 62), 0u);
 }
 
 TEST(Inner, ASplitKeepsTheChildrenAndTheirOrder) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "apps/ycsb/index/bwtree/mapping_table.hpp"
+#include "apps/ycsb/index/sorted_keys.hpp"
 #include "apps/ycsb/node.hpp"
 
 namespace rubato::apps::ycsb::index::bwtree {
@@ -53,13 +54,13 @@ struct alignas(kLineBytes) Base : Record<capacity, deltas> {
     keys[count] = key;
     words[count++] = word;
   }
-  /// The first entry whose key is not less than `key`. Branch-free halving.
+  /// The first entry whose key is not less than `key`.
   unsigned lower_bound(Key key) const {
-    return bound(0, [key](Key k) { return k < key; });
+    return position(0, key, [key](Key k) { return k < key; });
   }
   /// The child whose range `key` lies in, if no delta says otherwise. The first key is not looked at.
   unsigned child_of(Key key) const {
-    return bound(1, [key](Key k) { return k <= key; }) - 1;
+    return position(1, key, [key](Key k) { return k <= key; }) - 1;
   }
 
   /// Memory of a further delta; null: there is none left, the node is to be consolidated.
@@ -79,15 +80,14 @@ struct alignas(kLineBytes) Base : Record<capacity, deltas> {
   mutable Delta<capacity, deltas> memory[deltas];
 
  private:
+  /// Keys that a search looks at around where it expects the key. Row: bench/native_indexes.
+  static constexpr unsigned kWindow = 16;
+
   template <class IsBelow>
-  unsigned bound(unsigned first, IsBelow is_below) const {
-    unsigned length = count > first ? count - first : 0;
-    while (length > 1) {
-      const unsigned half = length / 2;
-      first = is_below(keys[first + half - 1]) ? first + half : first;
-      length -= half;
-    }
-    return first + unsigned{length == 1 && is_below(keys[first])};
+  unsigned position(unsigned first, Key key, IsBelow is_below) const {
+    const unsigned guess = expected_position(keys, count, low, high, key);
+    __builtin_prefetch(&words[guess < capacity ? guess : capacity - 1]);
+    return near<kWindow>(keys, first, count, guess, is_below);
   }
 };
 

@@ -77,10 +77,23 @@ struct alignas(kLineBytes) Border : Node<width> {
   unsigned count() const { return load_order().count(); }
   bool is_before(unsigned slot, std::uint64_t slice, unsigned length) const {
     const std::uint64_t other = slices[slot];
-    return other < slice || (other == slice && length_of(kinds[slot]) < length);
+    const unsigned is_smaller = other < slice, is_equal = other == slice,
+                   is_shorter = length_of(kinds[slot]) < length;
+    return (is_smaller | (is_equal & is_shorter)) != 0;  // no branches: they are unpredictable
   }
   bool is_at(unsigned slot, std::uint64_t slice, unsigned length) const {
     return slices[slot] == slice && length_of(kinds[slot]) == length;
+  }
+  /// The slot of an entry with the slice, if no two have the same; `width` if there is none. Branch-free:
+  /// slots are compared as they lie, and the order tells those in use.
+  unsigned slot_of(Order o, std::uint64_t slice) const {
+    unsigned equal = 0;
+    unrolled<width>([&](unsigned i) { equal |= unsigned{slices[i] == slice} << i; });
+    for (; equal != 0; equal &= equal - 1) {
+      const auto slot = static_cast<unsigned>(std::countr_zero(equal));
+      if (o.uses(slot)) return slot;
+    }
+    return width;
   }
   /// Position of the first entry that is not before the key. Branch-free halving.
   unsigned lower_bound(Order o, std::uint64_t slice, unsigned length) const {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace rubato::apps::ycsb::index::masstree {
@@ -28,6 +29,14 @@ class Permutation {
   unsigned count() const { return static_cast<unsigned>(word_ & kNibble); }
   unsigned slot(unsigned position) const {
     return static_cast<unsigned>(word_ >> shift_of(position) & kNibble);
+  }
+  /// Whether an entry lies in the slot. The slot is somewhere in the word: its position is found by the
+  /// lowest nibble that is zero after an exclusive or.
+  bool uses(unsigned slot) const {
+    constexpr std::uint64_t kOnes = 0x1111'1111'1111'1111u, kTops = kOnes << 3;
+    const std::uint64_t zero_there = word_ >> shift_of(0) ^ kOnes * slot;
+    const std::uint64_t found = (zero_there - kOnes) & ~zero_there & kTops;
+    return static_cast<unsigned>(std::countr_zero(found)) / 4 < count();
   }
   /// The slot that insert() will take. count() < width.
   unsigned free_slot() const { return slot(count()); }

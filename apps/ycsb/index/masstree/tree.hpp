@@ -147,14 +147,21 @@ class Tree {
     }
   }
   /// The entry of a key. @returns false if there is none. To be validated.
-  static bool read_entry(const Border& border, std::uint64_t slice, unsigned length, Entry& entry) {
+  template <class K>
+  static bool read_entry(const Border& border, const K& key, Entry& entry) {
     const auto order = border.load_order();
     R::at(Step::order_read);
-    const unsigned position = border.lower_bound(order, slice, length);
-    if (position == order.count()) return false;
-    const unsigned slot = order.slot(position);
+    unsigned slot;
+    if constexpr (K::kHasMore) {
+      const unsigned position = border.lower_bound(order, key.slice(), key.length());
+      if (position == order.count()) return false;
+      slot = order.slot(position);
+    } else {
+      slot = border.slot_of(order, key.slice());
+      if (slot == kWidth) return false;
+    }
     entry = {border.slices[slot], border.words[slot], border.kinds[slot]};
-    return entry.slice == slice && Border::length_of(entry.kind) == length;
+    return entry.slice == key.slice() && Border::length_of(entry.kind) == key.length();
   }
 
   template <class K>
@@ -163,7 +170,7 @@ class Tree {
     Place place = find_border(*layer, key.slice());
     for (;;) {
       Entry entry;
-      const bool is_found = read_entry(*place.border, key.slice(), key.length(), entry);
+      const bool is_found = read_entry(*place.border, key, entry);
       R::at(Step::entry_found);
       if (R::kValidatesBorder && !place.border->version.is_still(place.version)) {
         if (!advance(place, key.slice())) place = find_border(*layer, key.slice());

@@ -1,6 +1,7 @@
 // A node of the B+-tree with optimistic lock coupling (Leis et al., DaMoN 2016, Sec. 4; IEEE Data Eng. Bull.
 // 42(1), 2019): sorted keys, and for each a word, which is the value in a leaf and the child above. The first
-// key of a node above the leaves is not looked at, so that each child has a key and both kinds are alike.
+// key of a node above the leaves is its lower bound, so that each child has a key and both kinds are alike.
+// Beside the publication, a search interpolates, as the task tree does.
 // Every mutable field is tracked; all loops are bounded by the capacity, since readers may see half a write.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,13 +9,15 @@
 #include <bit>
 #include <cstring>
 
+#include "apps/ycsb/index/sorted_keys.hpp"
 #include "apps/ycsb/index/version_lock.hpp"
 #include "apps/ycsb/node.hpp"
 
 namespace rubato::apps::ycsb::index::olc {
 
-/// @tparam bytes  of the node; with the header of its memory before it a multiple of 1 KB
-template <unsigned bytes>
+/// @tparam bytes   of the node; with the header of its memory before it, which takes a line, a power of two
+/// @tparam window  keys that a search looks at around where it expects the key; 0: it halves
+template <unsigned bytes, unsigned window>
 class alignas(kLineBytes) Node {
  public:
   static constexpr unsigned kHeaderBytes = 32;
@@ -39,11 +42,11 @@ class alignas(kLineBytes) Node {
 
   /// The first entry whose key is not less than `key`; count() if there is none.
   unsigned lower_bound(Key key) const {
-    return bound(0, [key](Key k) { return k < key; });
+    return position(0, key, [key](Key k) { return k < key; });
   }
   /// The child whose range `key` lies in.
   unsigned child_of(Key key) const {
-    return bound(1, [key](Key k) { return k <= key; }) - 1;
+    return position(1, key, [key](Key k) { return k <= key; }) - 1;
   }
   bool has(unsigned i, Key key) const { return i < count() && keys_[i] == key; }
 
@@ -82,23 +85,33 @@ class alignas(kLineBytes) Node {
     set_high_key(right.high_key());
   }
 
+  /// The node's first lines, before they are read.
+  template <unsigned fetched_bytes>
+  [[gnu::always_inline]] void prefetch() const {
+    const char* const lines = reinterpret_cast<const char*>(this);
+    for (unsigned i = 0; i < fetched_bytes; i += kLineBytes) __builtin_prefetch(lines + i);
+  }
+
   VersionLock lock;
 
  private:
   void set_count(unsigned count) { count_ = static_cast<std::uint16_t>(count); }
 
-  /// The first entry from `first` on for which is_below(key) is false. Branch-free halving: the comparisons
-  /// are unpredictable.
+  /// The first entry from `first` on for which is_below(key) is false. The node's first line says where to
+  /// look; keys and words are then fetched side by side.
   template <class IsBelow>
-  unsigned bound(unsigned first, IsBelow is_below) const {
-    unsigned length = count_;
-    length = length > first ? length - first : 0;
-    while (length > 1) {
-      const unsigned half = length / 2;
-      first = is_below(keys_[first + half - 1]) ? first + half : first;
-      length -= half;
-    }
-    return first + unsigned{length == 1 && is_below(keys_[first])};
+  unsigned position(unsigned first, Key key, IsBelow is_below) const {
+    const unsigned n = count_;
+    if constexpr (window == 0) return halved(keys_, first, n, is_below);
+    const unsigned guess = expected_position(keys_, n, keys_[0], high_key_, key);
+    prefetch_words(guess);
+    return near<window>(keys_, first, n, guess, is_below);
+  }
+  /// The words that belong to the keys around entry `i`.
+  void prefetch_words(unsigned i) const {
+    constexpr unsigned kHalf = kLineBytes / sizeof(Key) / 2;
+    __builtin_prefetch(&words_[i < kHalf ? 0 : i - kHalf]);
+    __builtin_prefetch(&words_[i + kHalf < kCapacity ? i + kHalf : kCapacity - 1]);
   }
 
   /// Copies entries [first, last) to `to` from its entry `at` on. Words are moved whole, as tracked<T> does

@@ -30,6 +30,8 @@ enum class Step : std::uint8_t {
 /// catch.
 struct Rules {
   static constexpr unsigned kNodeBytes = 4032;  ///< with its header a block of 4 KB
+  static constexpr unsigned kWindow = 16;       ///< keys a search looks at
+  static constexpr unsigned kFetchedBytes = 0;  ///< of a child, as soon as its link is known
   static constexpr bool kValidatesParent = true;
   static constexpr bool kValidatesAnswer = true;
   static constexpr bool kLocksWhatItRead = true;
@@ -39,7 +41,7 @@ struct Rules {
 template <class R = Rules>
 class Tree {
  public:
-  using Node = olc::Node<R::kNodeBytes>;
+  using Node = olc::Node<R::kNodeBytes, R::kWindow>;
 
   Tree() : root_(make_node<Node>(0u, kNoKey)) {}
   ~Tree() { free_below(root_.load(std::memory_order_relaxed)); }
@@ -158,6 +160,7 @@ class Tree {
   /// child had the key's range at that version.
   static bool step(Path& path, unsigned i) {
     Node* const child = path.node->child(i);
+    child->template prefetch<R::kFetchedBytes>();
     if (!path.node->lock.is_still(path.version)) return false;
     R::at(Step::child_found);
     Version version;
@@ -324,7 +327,9 @@ class Tree {
     ++shape.nodes;
     if (node.high_key() != high) return fail("a node that does not end where the next one begins");
     if (!node.is_leaf() && node.count() == 0) return fail("a node without children");
-    const unsigned first = node.is_leaf() ? 0 : 1;  // the first key above the leaves is not looked at
+    if (!node.is_leaf() && node.key(0) != low) return fail("a first child that does not begin with its node");
+    const unsigned first =
+        node.is_leaf() ? 0 : 1;  // a search above the leaves does not look at the first key
     for (unsigned i = first; i < node.count(); ++i) {
       const Key key = node.key(i);
       if (key < low || key >= high) return fail("a key outside its node's range");

@@ -33,6 +33,8 @@ TEST(Permutation, IsAListOfSlotsAndAListOfFreeOnes) {
     }
     ASSERT_EQ(order.count(), expected.size());
     for (unsigned p = 0; p < expected.size(); ++p) ASSERT_EQ(order.slot(p), expected[p]);
+    for (unsigned slot = 0; slot < 15; ++slot)
+      ASSERT_EQ(order.uses(slot), std::count(expected.begin(), expected.end(), slot) != 0);
   }
 }
 
