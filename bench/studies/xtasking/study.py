@@ -15,7 +15,7 @@ from rubato.results.publication import Mark
 from rubato.results.run import Run
 from school.points import Measured
 from school.samples import Samples
-from school.study import Curve, Figure, Row, Study
+from school.study import SIZES, Curve, Figure, Row, Study
 from school.verdicts import Bar
 
 RATE, LOADED = "million_requests_a_second", "million_loaded_a_second"
@@ -23,17 +23,26 @@ RATE, LOADED = "million_requests_a_second", "million_loaded_a_second"
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 SIZES_OF = {
     "quick": ("--records", "200000", "--operations", "300000"),
-    "sampled": ("--records", "40000000", "--operations", "20000000"),
+    "sampled": ("--records", "16000000", "--operations", "8000000"),
     "full": ("--records", "100000000", "--operations", "100000000"),
 }
+#: Seconds of a process of two workers: of requests on a loaded tree, on an index that is loaded by insertions, and
+#: of insertions; of a sampling and what finds its lines; of a counting by callgrind.
+SECONDS = {"quick": 0.4, "sampled": 6, "full": 50}
+SECONDS_OF_INDEX = {"quick": 0.5, "sampled": 12, "full": 90}
+SECONDS_OF_INSERTS = {"quick": 0.2, "sampled": 6, "full": 45}
+SECONDS_OF_SAMPLING, SECONDS_OF_COUNTING = {"quick": 6, "sampled": 18, "full": 120}, 15
 SYNCS = ("spin", "rw", "optimistic")
+#: The indexes that the publication has beside the task tree, by variant of the program.
+INDEXES = {"olc": "BtreeOLC", "masstree": "Masstree", "bwtree": "Bw-tree"}
 FEW = "Two processors of one socket: too few for latches to be contended as on 48 logical cores."
 
 
 def ycsb(name: str, workload: str, size: str, *arguments: str, **environment: str) -> Measured:
     command = ("{build}/bin/ycsb-native", "--json", *SIZES_OF[size], "--workload", workload, *arguments)
+    seconds = SECONDS_OF_INDEX if INDEXES.keys() & set(arguments) else SECONDS
     return Measured(f"YCSB {workload}: {name}", f"YCSB {workload}, {size}", command, tuple(environment.items()),
-                    values=(RATE,), size=size, estimate={"quick": 0.5, "sampled": 20, "full": 120}[size])  # fmt: skip
+                    values=(RATE,), size=size, estimate=seconds[size])  # fmt: skip
 
 
 def tasks(workload: str, size: str) -> Measured:
@@ -65,10 +74,6 @@ def speculative(workload: str, size: str) -> Measured:
     return ycsb("oneTBB, speculative", workload, size, "--variant", "tbb-lookup", "--sync", "speculative")
 
 
-#: The indexes that the publication has beside the task tree, by variant of the program.
-INDEXES = {"olc": "BtreeOLC", "masstree": "Masstree", "bwtree": "Bw-tree"}
-
-
 def index(workload: str, size: str, variant: str) -> Measured:
     return ycsb(INDEXES[variant], workload, size, "--variant", variant)
 
@@ -78,12 +83,62 @@ def inserts(name: str, size: str, *arguments: str) -> Measured:
     records = SIZES_OF[size][:2]
     command = ("{build}/bin/ycsb-native", "--json", *records, "--operations", "1000", "--load", "insert", *arguments)
     return Measured(f"inserts: {name}", f"inserts, {size}", command, values=(LOADED,), size=size,
-                    estimate={"quick": 0.5, "sampled": 40, "full": 240}[size])  # fmt: skip
+                    estimate=SECONDS_OF_INSERTS[size])  # fmt: skip
 
 
 def over(key: str, above: Measured, below: Measured, bar: Bar, why: str = "") -> Row:
     """The rate of `above` over that of `below`."""
-    return Row(key, (above, below), lambda found: found.ratio(above, below, RATE), bar, why)
+    return Row(key, (above, below), lambda found: found.ratio(above, below, above.values[0]), bar, why)
+
+
+ACTIVITIES = ("traversal", "operation in the leaf", "synchronization", "prefetching", "reclamation",
+              "tasks: create, find, start, end", "memory of tasks", "kernel", "client and libraries")  # fmt: skip
+TRAVERSAL, SYNCHRONIZATION = ACTIVITIES[0], ACTIVITIES[2]
+#: Variants of bench/native_activity that Fig. 13 has.
+SAMPLED = {"tasks": "tasks", "threads": "threads", "tbb-step": "oneTBB", **INDEXES}
+
+
+def activity(variant: str, size: str) -> Measured:
+    """Cycles of a lookup by activity, by where the program is when the clock asks."""
+    records, operations = SIZES_OF[size][1], max(3_000_000, int(SIZES_OF[size][3]))  # at least a second of samples
+    command = ("{root}/bench/native_activity", "--sample", variant, "--workloads", "C", "--records", records,
+               "--operations", str(operations))  # fmt: skip
+    return Measured(f"cycles of a lookup: {SAMPLED[variant]}", f"cycles of lookups, {size}", command,
+                    values=ACTIVITIES, rounds=3, size=size, estimate=SECONDS_OF_SAMPLING[size])  # fmt: skip
+
+
+def cycles(key: str, of: str, variant: str, size: str) -> Row:
+    """Cycles of `variant` in an activity over those of tasks."""
+    theirs, ours = activity(variant, size), activity("tasks", size)
+    return Row(key, (theirs, ours), lambda found: found.ratio(theirs, ours, of), Bar(least=1))
+
+
+def by_activity(size: str) -> tuple[Curve, ...]:
+    points = {title: activity(variant, size) for variant, title in SAMPLED.items()}
+
+    def curve(of: str) -> Curve:
+        def marks(found: Samples) -> list[Mark]:
+            return [Mark(label=title, y=found.mean(point, of)) for title, point in points.items()]
+
+        return Curve(of, tuple(points.values()), marks)
+
+    return tuple(curve(of) for of in ACTIVITIES)
+
+
+def counted(variant: str, size: str) -> Measured:
+    """Instructions of a lookup on one worker, by callgrind: exact, so that one round does."""
+    command = ("{root}/bench/native_activity", "--count", variant, "--workloads", "C")
+    return Measured(f"instructions of a lookup: {variant}", f"instructions of lookups, {size}", command,
+                    values=("all",), rounds=1, size=size, estimate=SECONDS_OF_COUNTING)  # fmt: skip
+
+
+def added_instructions(size: str) -> Row:
+    fetching, plain = counted("tasks", size), counted("no-prefetch", size)
+
+    def value(found: Samples) -> Interval:
+        return Interval(found.mean(fetching, "all") - found.mean(plain, "all"), None, None, 1)
+
+    return Row("instructions", (fetching, plain), value, Bar(most=245), counts_at=SIZES)
 
 
 def bars(workload: str, points: dict[str, Measured]) -> tuple[Curve, ...]:
@@ -130,6 +185,10 @@ def over_workers(workload: str, size: str) -> tuple[Curve, ...]:
     return tuple(curve(name, arguments) for name, arguments in MODELS.items())
 
 
+def inserted(above: str, below: str, size: str) -> tuple[Measured, Measured]:
+    return inserts(above, size, *MODELS[above]), inserts(below, size, *MODELS[below])
+
+
 def figures(size: str) -> list[Figure]:
     rate, both = "M requests/s", ("C", "A")
     lookups = tasks("C", size)
@@ -159,7 +218,8 @@ def figures(size: str) -> list[Figure]:
                (Row("prefetch-insert", (inserts("tasks", size), unfetched),
                     lambda found: found.ratio(inserts("tasks", size), unfetched, LOADED), Bar(least=1.1)),
                 over("prefetch-C", tasks("C", size), no_prefetch("C", size), Bar(least=1.3)),
-                over("prefetch-A", tasks("A", size), no_prefetch("A", size), Bar(least=1.1)))),
+                over("prefetch-A", tasks("A", size), no_prefetch("A", size), Bar(least=1.1)),
+                added_instructions(size))),
         Figure("11", "Reclamation by epochs", "bars", "", rate,
                tuple(c for w in both for c in bars(w, {"batched": tasks(w, size),
                                                        "each task": reclaiming(w, size, "task"),
@@ -174,12 +234,21 @@ def figures(size: str) -> list[Figure]:
             over("tasks-threads", lookups, threads("C", size, "optimistic"), Bar(least=1.29)),
             over("updates-threads", threads("A", size, "optimistic"), tasks("A", size), Bar(most=1.04)),
             over("tasks-masstree", lookups, index("C", size, "masstree"), Bar(least=1.09)),
+            over("tasks-olc", lookups, index("C", size, "olc"), Bar(least=1.35)),
+            over("tasks-tbb", lookups, onetbb("C", size), Bar(least=1)),
+            over("updates-olc", index("A", size, "olc"), tasks("A", size), Bar(most=1.04)),
+            *(over(f"inserts-{name}", *inserted("tasks", other, size), Bar(least=0.9))
+              for name, other in (("threads", "threads"), ("olc", "BtreeOLC"))),
             Row("lookups", (lookups,), value, Bar(least=74.6), "A machine with fewer processors."),
         )),
         *(Figure(f"12-{w}", f"{title} by workers", "lines", "workers", rate,
                  over_workers(w, size)) for w, title in TITLES.items()),
-        Figure("13", "Cycles by activity", reason="The text gives no numbers to hold ours against; "
-               "`bench/native_activity` draws ours."),
+        Figure("13", "Cycles by activity", "stacks", "", "cycles a lookup", by_activity(size), (
+            cycles("traversal-threads", TRAVERSAL, "threads", size),
+            cycles("traversal-tbb", TRAVERSAL, "tbb-step", size),
+            cycles("synchronization-threads", SYNCHRONIZATION, "threads", size),
+            cycles("synchronization-tbb", SYNCHRONIZATION, "tbb-step", size),
+        )),
     ]  # fmt: skip
 
 
@@ -187,11 +256,12 @@ def measures(_: Run) -> dict[str, float]:
     raise AssertionError("no point is simulated")
 
 
-COUNTERS = "Stalls and instructions need the processor's counters, which virtual machines do not offer."
+COUNTERS = "Stalls need the processor's counters, which virtual machines do not offer; callgrind models no prefetching."
 RATES = "Absolute rates are of the publication's machine; the figure has ours."
 NOT_MEASURED = {
-    "stalls-read-only": COUNTERS, "stalls-inserts": COUNTERS, "stalls-reads": COUNTERS, "instructions": COUNTERS,
+    "stalls-read-only": COUNTERS, "stalls-inserts": COUNTERS, "stalls-reads": COUNTERS,
     "lookups-threads": RATES, "lookups-masstree": RATES, "lookups-olc": RATES,
+    "cycles": "A drawing without numbers in the text; the figure has ours.",
 }  # fmt: skip
 
 STUDY = Study(
@@ -201,6 +271,6 @@ STUDY = Study(
     figures=figures,
     measures=measures,
     seeds={"quick": 1, "sampled": 1, "full": 1},
-    rounds={"quick": 3, "sampled": 15, "full": 15},
+    rounds={"quick": 3, "sampled": 5, "full": 15},
     not_measured=NOT_MEASURED,
 )
