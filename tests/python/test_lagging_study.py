@@ -62,6 +62,12 @@ def test_configurations_differ_by_their_environment(lagging: ModuleType):
     assert plain.family == dear.family == lagging.pekko("pingpong", "quick", chosen)[0].family, "they take turns"
 
 
+def test_all_that_is_timed_needs_a_processor_a_worker(lagging: ModuleType):
+    points = [point for size in study.SIZES for figure in lagging.figures(size) for point in figure.points]
+    assert {(point.name, point.processors) for point in points if point.processors != 2} == {
+        ("numbers of the analysis", 1)}  # fmt: skip
+
+
 def test_c_in_spins_is_a_share_of_the_dear_switch(lagging: ModuleType):
     points = lagging.by_switch("ring", 2, "full")
     given = {spins: dict(point.environment) for spins, point in points.items()}

@@ -105,7 +105,8 @@ def savina(family: str, name: str, size: str, chosen: dict[str, int], lagging: s
     words = [f"{name} {varied(name, chosen)}", *(["dear"] if is_dear else []), f"lagging {lagging}"]
     words += [f"{key.removeprefix('RUBATO_').removeprefix('LAG_').lower()} {value}" for key, value in more.items()]
     return Measured(", ".join(words), f"{family}, {size}", command, environment(lagging, is_dear, **more),
-                    values=("iterations",), size=size, estimate=seconds_of(name, size, is_dear))  # fmt: skip
+                    values=("iterations",), processors=WORKERS, size=size,
+                    estimate=seconds_of(name, size, is_dear))  # fmt: skip
 
 
 def in_turns(name: str, size: str, chosen: dict[str, int], lagging: str, is_dear: bool = False) -> Measured:
@@ -121,8 +122,9 @@ def pekko(name: str, size: str, chosen: dict[str, int]) -> list[Measured]:
     for setting, arguments in peer.settings.items():
         command = (program, warm, *launch, name, "8", str(WORKERS), *arguments, *map(str, chosen.values()))
         points.append(Measured(f"{name} {varied(name, chosen)}, {peer.title}, {setting}",
-                               f"{name} {varied(name, chosen)}, {size}", command, values=("iterations",), size=size,
-                               estimate=1.5 if size == "quick" else 6, needs=peer.title))  # fmt: skip
+                               f"{name} {varied(name, chosen)}, {size}", command, values=("iterations",),
+                               processors=WORKERS, size=size, estimate=1.5 if size == "quick" else 6,
+                               needs=peer.title))  # fmt: skip
     return points
 
 
@@ -137,7 +139,7 @@ def handing_on(family: str, what: str, actors: int, size: str, lagging: str, is_
     words = [f"{what} {actors}", *(["dear"] if is_dear else []), f"lagging {lagging}"]
     words += [f"{key.removeprefix('RUBATO_LAG_').lower()} {value}" for key, value in more.items()]
     return Measured(", ".join(words), f"{family}, {size}", command, environment(lagging, is_dear, **more),
-                    values=LAG_VALUES, size=size,
+                    values=LAG_VALUES, processors=WORKERS, size=size,
                     estimate=0.2 if size == "quick" else {"ring": 1.5, "consumers": 0.5}[what])  # fmt: skip
 
 
@@ -184,7 +186,7 @@ def numbers() -> Measured:
 def gap(us: float, mode: str, size: str) -> Measured:
     command = ("{build}/bin/bench_actor_gap", f"{us:g}", "1000" if size == "quick" else "10000")
     return Measured(f"gap of {us:g} us, lagging {mode}", f"gap of {us:g} us, {size}", command,
-                    environment(mode, False), values=(TIME,), size=size,
+                    environment(mode, False), values=(TIME,), processors=WORKERS, size=size,
                     estimate=0.2 if size == "quick" else 0.6)  # fmt: skip
 
 
