@@ -54,13 +54,13 @@ struct alignas(kLineBytes) Base : Record<capacity, deltas> {
     keys[count] = key;
     words[count++] = word;
   }
-  /// The first entry whose key is not less than `key`.
+  /// The first entry whose key is not less than `key`. Branch-free halving.
   unsigned lower_bound(Key key) const {
-    return position(0, key, [key](Key k) { return k < key; });
+    return halved(keys, 0, count, [key](Key k) { return k < key; });
   }
   /// The child whose range `key` lies in, if no delta says otherwise. The first key is not looked at.
   unsigned child_of(Key key) const {
-    return position(1, key, [key](Key k) { return k <= key; }) - 1;
+    return halved(keys, 1, count, [key](Key k) { return k <= key; }) - 1;
   }
 
   /// Memory of a further delta; null: there is none left, the node is to be consolidated.
@@ -78,17 +78,6 @@ struct alignas(kLineBytes) Base : Record<capacity, deltas> {
   Key keys[capacity];
   std::uint64_t words[capacity];
   mutable Delta<capacity, deltas> memory[deltas];
-
- private:
-  /// Keys that a search looks at around where it expects the key. Row: bench/native_indexes.
-  static constexpr unsigned kWindow = 16;
-
-  template <class IsBelow>
-  unsigned position(unsigned first, Key key, IsBelow is_below) const {
-    const unsigned guess = expected_position(keys, count, low, high, key);
-    __builtin_prefetch(&words[guess < capacity ? guess : capacity - 1]);
-    return near<kWindow>(keys, first, count, guess, is_below);
-  }
 };
 
 /// Entries of a chain from a key on, in order, as consolidation and scans need them.

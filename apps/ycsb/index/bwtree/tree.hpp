@@ -32,7 +32,7 @@ enum class Step : std::uint8_t {
 /// catch.
 struct Rules {
   static constexpr unsigned kEntries = 128;  ///< a node with more is split
-  static constexpr unsigned kLeafChain = 24, kInnerChain = 8;
+  static constexpr unsigned kLeafChain = 8, kInnerChain = 2;  ///< deltas. Row: bench/native_indexes
   static constexpr bool kComparesNewest = true;
   static constexpr bool kGoesRight = true;
   static void at(Step) {}

@@ -1,7 +1,8 @@
 // A node of the B+-tree with optimistic lock coupling (Leis et al., DaMoN 2016, Sec. 4; IEEE Data Eng. Bull.
 // 42(1), 2019): sorted keys, and for each a word, which is the value in a leaf and the child above. The first
 // key of a node above the leaves is its lower bound, so that each child has a key and both kinds are alike.
-// Beside the publication, a search interpolates, as the task tree does.
+// Beside the publication, all keys are fetched together before a search halves them. A search may interpolate
+// instead, as the task tree does, which takes longer here.
 // Every mutable field is tracked; all loops are bounded by the capacity, since readers may see half a write.
 // SPDX-License-Identifier: MIT
 #pragma once
