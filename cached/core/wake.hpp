@@ -1,5 +1,5 @@
-// How a thread that stores tells the maintainer that there is work for it: by a semaphore, as the publication on a
-// transactional memcached has it after its transformation, or by a condition variable, as before (T85).
+// How a thread that stores tells the maintainer that there is work for it: by a semaphore, as the publication
+// on a transactional memcached has it after its transformation, or by a condition variable, as before (T85).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// Discipline `locks14` with a maintainer that storing threads wake, as memcached 1.4.15 does: the baseline of the
-// publication's Fig. 4, and its curve with semaphores (T85).
+// Discipline `locks14` with a maintainer that storing threads wake, as memcached 1.4.15 does: the baseline of
+// the publication's Fig. 4, and its curve with semaphores (T85).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -31,7 +31,7 @@ enum class Step : std::uint8_t {
 /// The rules of the protocol, and the size of nodes. Tests derive from it to build mutants, which they must
 /// catch.
 struct Rules {
-  static constexpr unsigned kEntries = 128;  ///< a node with more is split
+  static constexpr unsigned kEntries = 128;                   ///< a node with more is split
   static constexpr unsigned kLeafChain = 8, kInnerChain = 2;  ///< deltas. Row: bench/native_indexes
   static constexpr bool kComparesNewest = true;
   static constexpr bool kGoesRight = true;
