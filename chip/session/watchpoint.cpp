@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -25,6 +26,51 @@ std::optional<std::uint64_t> number(std::string_view text) {
 const char* kind(const isa::Insn& insn) {
   if (insn.is_load() && insn.is_store()) return "atomic";
   return insn.is_store() ? "store" : "load";
+}
+
+/// amoswap to amomaxu; neither lr nor sc, which lie between them.
+bool is_read_modify_write(const isa::Insn& insn) {
+  return insn.is_load() && insn.is_store() && insn.op >= isa::Op::amoswap_w && insn.op <= isa::Op::amomaxu_d;
+}
+
+/// The value that a read-modify-write leaves in memory, in the lower bits. Values move to the upper end,
+/// where words compare and wrap as double words do.
+std::uint64_t written_by(const isa::Insn& insn, std::uint64_t found, std::uint64_t operand) {
+  using isa::Op;
+  const unsigned unused = 64 - 8U * insn.bytes;
+  const std::uint64_t a = found << unused, b = operand << unused;
+  const auto is_less = [&] { return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b); };
+  const auto value = [&] {
+    switch (insn.op) {
+      case Op::amoadd_w:
+      case Op::amoadd_d:
+        return a + b;
+      case Op::amoxor_w:
+      case Op::amoxor_d:
+        return a ^ b;
+      case Op::amoand_w:
+      case Op::amoand_d:
+        return a & b;
+      case Op::amoor_w:
+      case Op::amoor_d:
+        return a | b;
+      case Op::amomin_w:
+      case Op::amomin_d:
+        return is_less() ? a : b;
+      case Op::amomax_w:
+      case Op::amomax_d:
+        return is_less() ? b : a;
+      case Op::amominu_w:
+      case Op::amominu_d:
+        return std::min(a, b);
+      case Op::amomaxu_w:
+      case Op::amomaxu_d:
+        return std::max(a, b);
+      default:
+        return b;  // amoswap
+    }
+  };
+  return value() >> unused;
 }
 
 }  // namespace
@@ -75,16 +121,20 @@ void Watchpoint::on_instruction(const ExecutedInstruction& executed) {
   if (!executed.has_access || executed.address >= range_.first + range_.bytes ||
       executed.address + insn.bytes <= range_.first)
     return;
-  // An atomic instruction writes what it computes, which no register holds: its text says what. A failed sc
-  // writes nothing.
-  const bool reads = insn.is_load() && insn.rd != isa::Insn::kSink;
+  // Registers are those behind the instruction: what a read-modify-write has written is known unless its
+  // result has taken the operand's place. A failed sc writes nothing. What a load of x0 found need not be in
+  // the sink's register, for it may have come later.
+  const bool is_atomic = is_read_modify_write(insn);
+  const bool reads = insn.is_load() && (is_atomic || insn.rd != isa::Insn::kSink);
   const bool stores = insn.is_store() && !insn.is_load();
   const bool is_conditional = stores && insn.rd != isa::Insn::kSink;
   if (is_conditional && executed.registers[insn.rd] != 0) return;
+  std::optional<std::uint64_t> read, written;
+  if (reads) read = executed.registers[insn.rd];
+  if (stores) written = executed.registers[insn.rs2];
+  if (is_atomic && insn.rd != insn.rs2) written = written_by(insn, *read, executed.registers[insn.rs2]);
   write(std::to_string(executed.issued.value), std::to_string(executed.core.value), occupant(executed.core),
-        insn, executed.pc, executed.address,
-        reads ? std::optional(executed.registers[insn.rd]) : std::nullopt,
-        stores ? std::optional(executed.registers[insn.rs2]) : std::nullopt);
+        insn, executed.pc, executed.address, read, written);
 }
 
 void Watchpoint::on_untimed_access(const UntimedAccess& access) {
@@ -92,9 +142,13 @@ void Watchpoint::on_untimed_access(const UntimedAccess& access) {
   const bool stores = insn.is_store() && !insn.is_load();
   const bool is_conditional = stores && insn.rd != isa::Insn::kSink;
   if (is_conditional && access.hart.reservation != access.address) return;
-  write("-", "-", fmt::format("thread {}", access.thread), insn, access.pc, access.address,
-        insn.is_load() ? std::optional(access.memory) : std::nullopt,
-        stores ? std::optional(access.hart.registers()[insn.rs2]) : std::nullopt);
+  const std::uint64_t operand = access.hart.registers()[insn.rs2];
+  std::optional<std::uint64_t> read, written;
+  if (insn.is_load()) read = access.memory;
+  if (stores) written = operand;
+  // As in detail.
+  if (is_read_modify_write(insn) && insn.rd != insn.rs2) written = written_by(insn, access.memory, operand);
+  write("-", "-", fmt::format("thread {}", access.thread), insn, access.pc, access.address, read, written);
 }
 
 void Watchpoint::write(std::string_view when, std::string_view core, std::string_view of,

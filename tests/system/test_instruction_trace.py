@@ -108,6 +108,44 @@ def test_atomic_accesses_are_watched_too(rubato_chip: Path, kernels: Path, tmp_p
     assert len({access["of"] for access in atomics}) == 3
 
 
+@pytest.mark.parametrize("model", ["inorder", "window"])
+def test_an_atomic_has_both_values_also_if_no_register_takes_the_one_it_found(rubato_chip: Path, tmp_path: Path,
+                                                                              model: str) -> None:
+    operations = ("amoadd", "amoxor", "amoand", "amoor", "amomin", "amomax", "amominu", "amomaxu", "amoswap")
+    body = "".join(f'OPERATION("{operation}.w", word, 5) OPERATION("{operation}.d", twice, -7L)'
+                   for operation in operations)
+    source = """
+    #include <stdint.h>
+    volatile uint32_t word = 0x80000003;
+    volatile uint64_t twice = 0x4000000000000009;
+    #define OPERATION(name, cell, operand) \
+      __asm__ volatile(name " x0, %1, (%0)" :: "r"(&cell), "r"(operand) : "memory"); \
+      __asm__ volatile("" :: "r"(cell));
+    int main(void) { """ + body + """
+      uint64_t found = 1;
+      __asm__ volatile("amoadd.d %0, %0, (%1)" : "+r"(found) : "r"(&twice) : "memory");
+      return (int)(found & 0);
+    }
+    """
+    (tmp_path / "p.c").write_text(source)
+    compiler = ["riscv64-linux-gnu-gcc", "-O1", "-static", "-w", "p.c", "-o", "p"]
+    subprocess.run(compiler, cwd=tmp_path, check=True)
+    for cell, count in (("word", 9), ("twice", 10)):
+        done = run(rubato_chip, tmp_path / f"{cell}-{model}", "--cores", "1", "--no-ff", "--set", f"core.model={model}",
+                   "--watch", cell, tmp_path / "p")
+        assert done.returncode == 0, done.stderr
+        accesses = rows(tmp_path / f"{cell}-{model}" / "watch.tsv.gz")
+        assert sum(access["kind"] == "atomic" for access in accesses) == count
+        last = None
+        for access in accesses:  # what an access finds is what the one before has left there
+            if last is not None:
+                assert access["read"] == last, access
+            last = access["written"] if access["kind"] == "atomic" else access["read"]
+        if cell == "twice":
+            assert last == "", "the result has taken the operand's place"
+            assert accesses[-1]["read"] == accesses[-2]["read"]
+
+
 def test_accesses_in_fast_forward_are_watched_with_their_values(rubato_chip: Path, tmp_path: Path) -> None:
     source = """
     #include <stdint.h>
