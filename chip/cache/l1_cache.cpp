@@ -27,7 +27,10 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
   const LineState state = state_at(slot);
   if (write && !is_writable(state)) return false;
   if (!is_marked(slot, write)) return false;
-  if (write && state == LineState::exclusive) words_[slot] |= 3;
+  if (write && state == LineState::exclusive) {
+    words_[slot] |= 3;
+    ++moves.silent_upgrades;
+  }
   touch(slot);
   Use& use = uses_of_[slot];
   const std::uint32_t recorded = task_ << 1 | (write ? 1 : 0);
@@ -37,7 +40,7 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
     recorder_->on_first_use(line, write);
   }
   if (observer_ != nullptr) {
-    observer_->on_hit(slot, line, write);
+    observer_->on_hit(slot, line, write, state);
   } else {
     // The filter passes a store only if the array would, and if the store needs no recording.
     const bool may_write =
@@ -186,6 +189,9 @@ void L1Cache::register_stats(StatRegistry& registry, const std::string& prefix) 
   registry.counter(prefix + ".lines_read", "lines", "modified lines that the tile's L2 took from this cache",
                    &moves.lines_read);
   registry.counter(prefix + ".probes", "accesses", "look-ups of this cache for the tile's L2", &moves.probes);
+  registry.counter(prefix + ".silent_upgrades", "accesses",
+                   "stores that made an exclusive line modified: no request was needed",
+                   &moves.silent_upgrades);
 }
 
 }  // namespace rubato::chip

@@ -36,11 +36,13 @@ namespace rubato::chip {
 class LeftReservations;
 class StatRegistry;
 
-/// Sees every L1 hit: the coherence checker (C21). With an observer the filter stays empty.
+/// Sees every L1 hit: the coherence checker (C21), and what counts hits by state. With an observer the filter
+/// stays empty.
 class L1Observer {
  public:
   virtual ~L1Observer() = default;
-  virtual void on_hit(std::uint32_t slot, LineAddr line, bool write) = 0;
+  /// `before`: the state that the hit found; a write may have changed it.
+  virtual void on_hit(std::uint32_t slot, LineAddr line, bool write, LineState before) = 0;
 };
 
 /// Hears of lines that the running task uses without a check: their marks cover it.
@@ -54,11 +56,12 @@ class L1Recorder {
 
 /// Work of an L1's array other than hits and misses (K77), counted where it is caused; not while warming.
 struct L1Moves {
-  std::uint64_t uncounted = 0;   ///< accesses that it served and that are no hits, such as spills
-  std::uint64_t fills = 0;       ///< lines written into it
-  std::uint64_t lines_read = 0;  ///< modified lines that its tile's L2 took
-  std::uint64_t probes = 0;      ///< look-ups for the L2, which takes a line or the right to write it
-  std::uint64_t unused = 0;      ///< untouched lines that have left it
+  std::uint64_t uncounted = 0;        ///< accesses that it served and that are no hits, such as spills
+  std::uint64_t fills = 0;            ///< lines written into it
+  std::uint64_t lines_read = 0;       ///< modified lines that its tile's L2 took
+  std::uint64_t probes = 0;           ///< look-ups for the L2, which takes a line or the right to write it
+  std::uint64_t unused = 0;           ///< untouched lines that have left it
+  std::uint64_t silent_upgrades = 0;  ///< stores to exclusive lines, made modified without a request
 };
 
 class L1Cache {

@@ -13,6 +13,12 @@ void register_cache_stats(StatRegistry& registry, std::uint32_t tile, const Cach
     registry.counter(fmt::format("tile.{}.l2.{}", tile, name), unit, description, &(c->*counter));
   };
   l2("hits", "accesses", "L1 misses that the tile's L2 served", &L2Counters::hits);
+  const auto hits = [&](LineState state) {
+    registry.counter(fmt::format("tile.{}.l2.hits_{}", tile, name_of(state)), "accesses",
+                     fmt::format("hits of the L2 while the tile had the line {}", name_of(state)),
+                     &stats.l2.hits_in[static_cast<unsigned>(state)]);
+  };
+  hits(LineState::shared), hits(LineState::exclusive), hits(LineState::modified);
   l2("misses", "accesses", "L1 misses whose line the L2 did not hold", &L2Counters::misses);
   l2("upgrades", "accesses", "writes whose line the L2 held without the right to write",
      &L2Counters::upgrades);

@@ -63,11 +63,13 @@ Hierarchy::Hierarchy(const Config& config, std::size_t home_bytes)
       llc_latency(config.llc.latency),
       homes(config),
       groups(config.tiles()),
+      served(warming, config.tiles()),
       arena(config.tiles() *
             (SetArray<L2Line>::host_bytes(l2_bytes_of(config), l2_ways_of(config)) + home_bytes)),
       l2_ports(config.tiles()),
       llc_ports(config.tiles()),
-      report([](const std::string& sentence) { check_failed(__FILE__, __LINE__, "coherence", sentence); }) {
+      report([](const std::string& sentence) { check_failed(__FILE__, __LINE__, "coherence", sentence); }),
+      counts_states_(config.coherence.states) {
   check_caches(config);
   if (config.coherence.check) versions.turn_on();
   l1s.reserve(std::size_t{config.chip.cores} * 2);
@@ -93,7 +95,7 @@ Hierarchy::Hierarchy(const Config& config, std::size_t home_bytes)
                                                       .bytes_per_cycle = config.mem.bytes_per_cycle,
                                                       .perturb = config.chip.perturb,
                                                       .seed = mix64(config.chip.seed ^ 0x6d656d) + m});
-  if (!config.coherence.check) return;
+  if (!config.coherence.check && !counts_states_) return;
   observers_.reserve(l1s.size());
   for (std::uint32_t i = 0; i < l1s.size(); ++i) {
     observers_.emplace_back(*this, i);
@@ -112,6 +114,12 @@ void Hierarchy::check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, b
 void Hierarchy::register_stats(StatRegistry& registry) const {
   for (std::uint32_t i = 0; i < l1s.size(); ++i)
     l1s[i].register_stats(registry, fmt::format("core.{}.{}", i / 2, i % 2 == 0 ? "l1i" : "l1d"));
+  if (counts_states_)
+    for (std::uint32_t i = 1; i < l1s.size(); i += 2)
+      for (const LineState state : {LineState::shared, LineState::exclusive, LineState::modified})
+        registry.counter(fmt::format("core.{}.l1d.hits_{}", i / 2, name_of(state)), "accesses",
+                         fmt::format("hits that found the line {}", name_of(state)),
+                         &observers_[i].hits_in[static_cast<unsigned>(state)]);
   for (std::uint32_t m = 0; m < controllers.size(); ++m)
     controllers[m].register_stats(registry, fmt::format("mem.{}", m));
   uses.register_stats(registry);
@@ -124,6 +132,7 @@ void Hierarchy::register_tile(StatRegistry& registry, std::uint32_t tile, const 
                         .llc = llc,
                         .l2_accesses = tiles[tile].accesses,
                         .llc_accesses = llc_accesses});
+  served.register_stats(registry, tile);
 }
 
 }  // namespace rubato::chip

@@ -5,6 +5,7 @@
 //   l1s       core * 2, + 1 for data
 //   ports     an array takes one access a cycle: an access finds the next free one
 //   versions  on with coherence.check; then every use of an L1 is checked, hits by an observer
+//   observer  of an L1's hits: without one, a hit costs no more than its own work
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "chip/coherence/cache_stats.hpp"
 #include "chip/coherence/home_map.hpp"
 #include "chip/coherence/program_uses.hpp"
+#include "chip/coherence/served_accesses.hpp"
 #include "chip/coherence/tile_caches.hpp"
 #include "chip/coherence/versions.hpp"
 #include "chip/coherence/warming.hpp"
@@ -89,6 +91,7 @@ class Hierarchy {
   SharerGroups groups;
   Warming warming;
   ProgramUses uses{warming};
+  ServedAccesses served;
   Versions versions;
   HostArena arena;
   LeftReservations left_reservations;
@@ -103,16 +106,21 @@ class Hierarchy {
   class HitObserver final : public L1Observer {
    public:
     HitObserver(Hierarchy& hierarchy, std::uint32_t l1) : hierarchy_(hierarchy), l1_(l1) {}
-    void on_hit(std::uint32_t slot, LineAddr line, bool write) override {
-      hierarchy_.check_use(l1_, slot, hierarchy_.l1s[l1_].outer(line), write);
+    void on_hit(std::uint32_t slot, LineAddr line, bool write, LineState before) override {
+      ++hits_in[static_cast<unsigned>(before)];
+      if (hierarchy_.versions.is_on())
+        hierarchy_.check_use(l1_, slot, hierarchy_.l1s[l1_].outer(line), write);
     }
+
+    std::uint64_t hits_in[4] = {};  ///< by the state of the line
 
    private:
     Hierarchy& hierarchy_;
     std::uint32_t l1_;
   };
 
-  std::vector<HitObserver> observers_;
+  bool counts_states_;                  // coherence.states
+  std::vector<HitObserver> observers_;  // by L1; empty: neither checked nor counted
 };
 
 }  // namespace rubato::chip

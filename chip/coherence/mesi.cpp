@@ -47,15 +47,17 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uin
     if (r.checked && !check_in_tile(r, tile.array()[slot], path, check))
       return path.blocked(BlockReason::conflict_pending);
     tile.array().use(slot);
-    count(tile.counters.hits);
     if (is_in_l1) {
+      private_path_.count_hit(r, slot, l1_slot);
       private_path_.use_again(r, l1_slot);
+      parts_.served.count(r.tile, ServedBy::l2, path.at() - now);
       return path.done(ServedBy::l2);
     }
     if (private_path_.ask_l1s(r, slot, path)) {
       count(tile.counters.other_l1);
       served = ServedBy::other_l1;
     }
+    private_path_.count_hit(r, slot, L1Cache::kNoSlot);
   } else if (!serve_from_home(r, slot, path, served, check)) {
     return path.blocked(BlockReason::conflict_pending);
   }
@@ -63,6 +65,9 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uin
   // 3. Into the L1, from the L2 unless the line has just come.
   private_path_.fill_l1(r, l1_slot, slot, check.exclusive, was_here, path);
   if (parts_.versions.is_on()) check_line(r.line);
+  if (r.kind != AccessKind::prefetch)
+    parts_.served.count(ServedAccesses::is_in_tile(served) ? r.tile : home_of(r.line), served,
+                        path.at() - now);
   return path.done(served);
 }
 

@@ -13,6 +13,7 @@ class Path {
  public:
   explicit Path(Cycle now) : start_(now), at_(now) {}
   Cycle at() const { return at_; }
+  Cycle start() const { return start_; }
   const AccessParts& parts() const { return parts_; }
 
   /// The access was in `part` until `until`; an earlier cycle costs nothing (it did not have to wait).

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "chip/coherence/conflict_gate.hpp"
@@ -62,6 +63,20 @@ class PrivatePath {
       path.spend(&AccessParts::l1, parts_.l1d_latency);
     return is_owned;
   }
+  /// The L2 serves the access from `slot`, and no other L1 stands against it any longer. `l1_slot`: where the
+  /// access's own L1 has the line with the right that it needs, or kNoSlot.
+  void count_hit(const PrivateAccess& r, std::uint32_t slot, std::uint32_t l1_slot) {
+    if (parts_.warming.is_on()) return;
+    TileCaches& tile = parts_.tiles[r.tile.value];
+    LineState state = tile.array()[slot].state;
+    if (l1_slot != L1Cache::kNoSlot) {  // the L2 may not know that it is modified
+      state = std::max(state, l1_of(r).state_at(l1_slot));
+    } else if (r.write && state == LineState::exclusive) {
+      ++l1_of(r).moves.silent_upgrades;
+    }
+    ++tile.counters.hits;
+    ++tile.counters.hits_in[static_cast<unsigned>(state)];
+  }
   /// The access is performed: its L1, which has the line in `l1_slot` with less right or not at all, gets it
   /// from the L2's `slot`. `exclusive`: a load may get the right to write; `is_read`: the L2's array is read,
   /// for the line has not just come.
@@ -72,7 +87,10 @@ class PrivatePath {
   L1Cache& l1_of(const PrivateAccess& r) { return parts_.l1s[Hierarchy::l1_of(r.core, r.kind)]; }
   /// A use of the L1's copy that is neither counted as a hit nor recorded.
   void use_l1(std::uint32_t l1, std::uint32_t l1_slot, LineAddr line, AccessKind kind) {
-    parts_.l1s[l1].warm_hit(l1_slot, is_write(kind));
+    L1Cache& cache = parts_.l1s[l1];
+    if (is_write(kind) && cache.state_at(l1_slot) == LineState::exclusive)
+      parts_.warming.count(cache.moves.silent_upgrades);
+    cache.warm_hit(l1_slot, is_write(kind));
     if (parts_.versions.is_on())
       parts_.check_use(l1, l1_slot, line, is_write(kind), kind == AccessKind::untracked_line_store);
   }

@@ -39,6 +39,7 @@ struct L2Line {
 struct L2Counters {
   std::uint64_t hits = 0, misses = 0, upgrades = 0, other_l1 = 0, evictions = 0, write_backs = 0,
                 invalidations = 0, forwards = 0;
+  std::uint64_t hits_in[4] = {};  ///< by the state of the tile's line
 };
 
 class TileCaches {

@@ -266,6 +266,11 @@ void add_memory(std::vector<Key>& k) {
             "Count who shares lines, under a protocol by messages: statistics chip.sharing.*; takes host "
             "memory for each line, and changes no result.",
             kOurs));
+  k.push_back(
+      plain("coherence.states", MEMBER(coherence.states),
+            "Count hits of L1 data caches by the state of the line: statistics core.C.l1d.hits_shared, "
+            "hits_exclusive and hits_modified; each hit takes the host longer, and no result changes.",
+            kOurs));
   k.push_back(plain("coherence.check", MEMBER(coherence.check),
                     "Check line versions, single writer and directory agreement at every access (slow).",
                     kOurs));

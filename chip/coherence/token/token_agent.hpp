@@ -23,6 +23,7 @@ struct AgentRecord {
   std::uint64_t transaction = 0;  ///< of the request that was fulfilled
   AccessParts parts{};            ///< of the request that was fulfilled
   ServedBy served = ServedBy::llc;
+  Cycle made = kNever;  ///< when the access was made for which the request is; kNever: while warming
   // Members of tokenb:
   PersistentEntry persistent{};
   Cycle asked{};  ///< when the request under way was made first

@@ -27,6 +27,13 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle
   });
 }
 
+/// A hit of the L2.
+void TokenTiles::count_served(const Request& r, std::uint32_t slot, std::uint32_t l1_slot, ServedBy by,
+                              const Path& path) {
+  private_path_.count_hit(r, slot, l1_slot);
+  if (r.kind != AccessKind::prefetch) parts_.served.count(r.tile, by, path.at() - path.start());
+}
+
 /// By the L2 that has the line in `slot`, for what it has got if that is `due`. Inlined: it is half of
 /// leave_l1().
 [[gnu::always_inline]] inline ServedBy TokenTiles::serve_in_tile(const Request& r, std::uint32_t l1_slot,
@@ -37,10 +44,10 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle
   const bool is_brought = due != nullptr;
   ServedBy served = is_brought ? due->served : ServedBy::l2;
   tile.array().use(slot);
-  if (!is_brought) count(tile.counters.hits);
   if (is_brought && profile_) profile_->on_miss(r.tile, r.line, r.write, !is_warming());
   if (is_brought && r.unchecked) ConflictGate::uncover(tile.array()[slot]);
   if (is_in_l1) {
+    if (!is_brought) count_served(r, slot, l1_slot, served, path);
     private_path_.use_again(r, l1_slot);
     return served;
   }
@@ -48,6 +55,7 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle
     count(tile.counters.other_l1);
     served = ServedBy::other_l1;
   }
+  if (!is_brought) count_served(r, slot, L1Cache::kNoSlot, served, path);
   L1Cache& l1 = tile.l1s()[r.l1];
   const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(l1.inner(r.line)) : L1Cache::Victim{};
   // A line that has just come is written to L1 and L2, so the L2's array is not read.
@@ -118,7 +126,7 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
   if (!is_warming()) record.waiters |= 1U << r.core.value % parts_.cores_per_tile;
   if (is_open) {
     if (record.prefetcher != 0) [[unlikely]]
-      join_prefetch(r, record);
+      join_prefetch(r, record, now);
     return path.blocked(BlockReason::protocol);
   }
   make_request(r, agent, record, path);
@@ -134,6 +142,7 @@ void TokenTiles::make_request(const Request& r, TokenAgent& agent, AgentRecord& 
     parts_.uses.count(r.line, &ProgramUse::l2_misses);
   }
   record.givers = 0;
+  record.made = is_warming() ? kNever : path.start();
   request(r, record, path);
   if (record.line.want != Want::none) ++agent.open;
 }
@@ -284,6 +293,8 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
     if (gate_.is_active()) ConflictGate::uncover(l2);
   }
   const bool is_prefetch = record.prefetcher != 0;
+  if (!is_prefetch && record.made != kNever)  // tokens of an earlier request may come to it before it is made
+    parts_.served.count(home_of(flight.line), flight.served, later(flight.at, record.made) - record.made);
   if (is_prefetch && end_prefetch(t, flight.line, record, flight.at)) return;
   // Warming, too, may fulfil a request that cores wait for, or a prefetch.
   if (is_warming() && record.waiters == 0 && !is_prefetch) return;

@@ -135,13 +135,15 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
                                                   std::uint32_t l1_slot, bool is_in_l1, Cycle now);
   ServedBy serve_in_tile(const Request& r, std::uint32_t l1_slot, bool is_in_l1, std::uint32_t slot,
                          const AgentRecord* due, bool exclusive, Path& path);
+  void count_served(const Request& r, std::uint32_t slot, std::uint32_t l1_slot, ServedBy by,
+                    const Path& path);
   bool check(const Request& r, L2Line& line, const AgentRecord* due, Path& path, CheckResult& check);
   AccessResult ask(const Request& r, Path& path, Cycle now);
   void make_request(const Request& r, TokenAgent& agent, AgentRecord& record, Path& path);
   /// A line of the L2, in `slot`, goes to the L1 of the core that prefetches it.
   void fill_prefetched(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path);
   void prefetch_line(CoreId core, LineAddr own, LineAddr used, Cycle now) final;
-  [[gnu::cold]] void join_prefetch(const Request& r, AgentRecord& record);
+  [[gnu::cold]] void join_prefetch(const Request& r, AgentRecord& record, Cycle now);
   [[gnu::cold]] bool end_prefetch(TileId tile, LineAddr line, AgentRecord& record, Cycle at);
   void ask_again(TileId tile, Cycle now);
   void end_use(const Request& r, AgentRecord& record, bool passes, Cycle at);

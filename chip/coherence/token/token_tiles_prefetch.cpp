@@ -55,8 +55,9 @@ void TokenTiles::prefetch_line(CoreId core, LineAddr own, LineAddr used, Cycle n
 }
 
 /// An access needs the line that a prefetch has asked for, and waits for it.
-void TokenTiles::join_prefetch(const Request& r, AgentRecord& record) {
+void TokenTiles::join_prefetch(const Request& r, AgentRecord& record, Cycle now) {
   if (is_warming()) return;
+  record.made = now;
   const CoreId core{r.tile.value * parts_.cores_per_tile + std::exchange(record.prefetcher, 0) - 1};
   Prefetcher& prefetcher = prefetchers_[core.value];
   prefetcher.take(l1d(core).inner(r.line));

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
+#include "chip/stats/registry.hpp"
 #include "tests/chip/coherence/rig.hpp"
 
 namespace rubato::chip {
@@ -113,6 +117,30 @@ TEST_F(Latencies, AnOwnerWhoseL1HasLostTheLineIsNotAskedThere) {
     rig.access(core_of(18), LineAddr{near_32.value + i * 32}, kLoad, i * 1000);
   expect(rig.access(0, near_32, kLoad, 20000), 20000, 39, ServedBy::other_tile,
          {.l1 = 2, .l2 = 14, .llc = 9, .network = 14});
+}
+
+// As above, a sample each, where the server is: the tile of the core, or the home.
+TEST_F(Latencies, AreCountedByWhatServed) {
+  const LineAddr other = rig.line_at(9, 32, 1);
+  rig.access(core_of(18), near_32, kStore, 0);      // memory: 160, as tile 18 is as far from 9 as tile 0
+  rig.access(0, near_32, kLoad, 1000);              // tile 18: 41
+  rig.access(core_of(1), near_32, kLoad, 2000);     // slice 9: 23
+  rig.access(core_of(1, 1), near_32, kLoad, 3000);  // L2 of tile 1: 9
+  rig.access(core_of(1, 1), near_32, kLoad, 4000);  // an L1
+  rig.access(core_of(0), other, kStore, 5000);      // memory: 160
+  rig.access(core_of(0, 1), other, kLoad, 6000);    // L1 of the core beside: 11
+  StatRegistry registry;
+  rig.mesi.register_stats(registry);
+  std::map<std::string, std::string> found;
+  for (const Stat& stat : registry.stats())
+    if (stat.histogram != nullptr && stat.histogram->samples() != 0)
+      found[stat.name] =
+          std::to_string(stat.histogram->samples()) + ": " + std::to_string(stat.histogram->sum());
+  EXPECT_EQ(found, (std::map<std::string, std::string>{{"tile.0.l2.latency_other_l1", "1: 11"},
+                                                       {"tile.1.l2.latency", "1: 9"},
+                                                       {"tile.9.llc.latency", "1: 23"},
+                                                       {"tile.9.llc.latency_memory", "2: 320"},
+                                                       {"tile.9.llc.latency_other_tile", "1: 41"}}));
 }
 
 TEST_F(Latencies, AnUpgradeWaitsForTheLastAcknowledgement) {

@@ -192,6 +192,9 @@ struct Crowd {
   }
   std::uint64_t l1(const char* what) const { return of(std::string("core.*.l1d.") + what); }
   std::uint64_t tile(const char* what) const { return of(std::string("tile.*.") + what); }
+  std::uint64_t latencies(const char* what) const {
+    return chip.latencies(std::string("tile.*.") + what).samples();
+  }
   std::uint64_t sent(const char* kind) const { return of(std::string("coherence.messages.") + kind); }
 
   std::string protocol;
@@ -214,6 +217,16 @@ std::vector<std::string> broken_laws(const Crowd& c) {
   law("an access is a hit or a miss of an L1", c.l1("hits") + c.l1("misses") + c.l1("uncounted"),
       Crowd::kAccesses);
   law("an L1 is filled where it had no line", c.l1("fills"), c.absent);
+  law("a hit of an L2 found its line in one state", c.tile("l2.hits"),
+      c.tile("l2.hits_shared") + c.tile("l2.hits_exclusive") + c.tile("l2.hits_modified"));
+  law("a hit of an L2 has a latency", c.tile("l2.hits"),
+      c.latencies("l2.latency") + c.latencies("l2.latency_other_l1"));
+  law("a request has a latency", c.tile("l2.misses") + c.tile("l2.upgrades"),
+      c.latencies("llc.latency") + c.latencies("llc.latency_other_tile") + c.latencies("llc.latency_memory"));
+  if (is_mesi) {
+    law("memory serves what the slices lack", c.latencies("llc.latency_memory"), c.tile("llc.misses"));
+    law("a tile serves what a slice sends on", c.latencies("llc.latency_other_tile"), c.tile("llc.forwards"));
+  }
   const std::uint64_t asked = c.tile("llc.forwards") + c.tile("llc.invalidations") + c.tile("llc.recalls");
   const std::uint64_t others = Crowd::kTiles - 1;
   law("an L2 looks up L1 misses and what others ask it", c.tile("l2.lookups"),

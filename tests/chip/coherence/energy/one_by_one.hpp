@@ -55,6 +55,14 @@ class OneAtATime final : public AccessClient {
     return sums;
   }
 
+  /// All histograms of a kind added up.
+  Histogram latencies(const std::string& kind) const {
+    Histogram sum;
+    for (const Stat& stat : registry_.stats())
+      if (stat.histogram != nullptr && kind_of(stat.name) == kind) sum.add_difference(*stat.histogram, {});
+    return sum;
+  }
+
  private:
   void on_access_ready(CoreId core, LineAddr line, Cycle now) override {
     is_done_ = is_done_ || memory_->access(core, line, kind_, now).done;

@@ -57,6 +57,7 @@ class Users final : public AccessClient, private EventHandler {
   L1Cache& l1d(std::uint32_t core) { return memory_->l1d(CoreId{core}); }
   MemoryHierarchy& memory() { return *memory_; }
   bool step() { return timeline_.step(); }
+  Cycle now() const { return timeline_.now(); }
   /// The `n`th line from `from` on, at distances of `step`, whose home is `home`.
   LineAddr line_of(TileId home, unsigned n, std::uint64_t from = 4096, std::uint64_t step = 1) const {
     for (;; from += step)
