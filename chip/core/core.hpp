@@ -98,6 +98,8 @@ class Core final : public EventHandler {
   /// Before pages of [begin, end) change.
   void perform_deferred(Addr begin, Addr end) {
     if (model_->perform_at_once(begin, end, timeline_.now())) wakeup_.schedule(timeline_.now());
+    // If all that the core waits for is done, no message will wake it.
+    if (awaits_deferred_ && !pipeline_.deferrals().any()) wakeup_.schedule(later(timeline_.now(), reached()));
   }
 
   /// Accounts for every cycle up to `until`, which no core has passed. @returns the cycle the core has
