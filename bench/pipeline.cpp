@@ -53,7 +53,7 @@ void BM_PipelineLoop(benchmark::State& state) {
   emit("addi", {.rd = 5, .rs1 = 5, .imm = -1});
   emit("bne", {.rs1 = 5, .rs2 = 0, .imm = -32});
   emit("ecall", {});
-  Pipeline pipeline(CoreId{0}, config, {memory, blocks, system, l1i, l1d});
+  Pipeline pipeline(CoreId{0}, config, {&memory, &blocks, system, l1i, l1d});
   const std::unique_ptr<CoreModel> model = make_core_model(config, pipeline.parts());
   for (auto _ : state) {
     pipeline.hart().pc = kCode;

@@ -96,8 +96,8 @@ void Chip::Impl::make_cores() {
     LockTickets* const tickets = program.process.lock_marks().empty() ? nullptr : &program.lock_tickets;
     cores.push_back(
         std::make_unique<Core>(id, config,
-                               Pipeline::Ports{.memory = program.memory,
-                                               .blocks = program.blocks,
+                               Pipeline::Ports{.memory = &program.memory,
+                                               .blocks = &program.blocks,
                                                .memory_system = memory_system,
                                                .l1i = hierarchy->l1i(id),
                                                .l1d = hierarchy->l1d(id),

@@ -93,7 +93,7 @@ CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const 
       program.fast_forward.take_back(*at.thread);
       break;
     case FastForward::Stop::chip_call:
-      report.why = "a system call that depends on the chip, or starts a thread";
+      report.why = "a system call that depends on the chip, or starts a thread, a process or a program";
       program.fast_forward.take_back(*at.thread);
       break;
     case FastForward::Stop::exited:

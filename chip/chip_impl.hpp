@@ -150,7 +150,17 @@ struct Chip::Impl final : EventHandler {
   std::optional<ChipDebug> debug;
   std::optional<InstructionObservers> instructions;
   Cores cores;
-  ThreadsOnCores threads{cores, programs, account, timeline, call_clock, config.run.time_slice};
+  ThreadsOnCores threads{cores,
+                         programs,
+                         account,
+                         timeline,
+                         call_clock,
+                         config.run.time_slice,
+                         [this](Core& core, const Program& program, const GuestSpace* space) {
+                           hierarchy->enter_program(core.id(),
+                                                    space != nullptr ? space->number : program.number);
+                           if (contention) contention->leave_out(core.id(), space != nullptr);
+                         }};
   TaskRegion region{config, programs.sole().memory, *hierarchy};
   TasksOutside tasks_outside{config, task_units, region.wanted_workers(), programs.is_shared()};
   HeapBridge heap{checkers};

@@ -139,9 +139,12 @@ void Chip::Impl::expire_timeouts(Program& program, Cycle now) {
 }
 
 void Chip::Impl::forget_changed_pages(Program& program) {
-  if (!program.memory.has_changes()) return;
-  for (const auto& [begin, end_] : program.memory.take_changes())
-    hierarchy->forget(program.outer(line_of(begin)), program.outer(line_of(end_ - 1)));
+  if (program.memory.has_changes())
+    for (const auto& [begin, end_] : program.memory.take_changes())
+      hierarchy->forget(program.outer(line_of(begin)), program.outer(line_of(end_ - 1)));
+  for (const auto& [number, space] : program.spaces)
+    for (const auto& [begin, end_] : space->memory.take_changes())
+      hierarchy->forget(line_of_program(number, line_of(begin)), line_of_program(number, line_of(end_ - 1)));
 }
 
 }  // namespace rubato::chip

@@ -6,6 +6,11 @@
 namespace rubato::chip {
 
 void Chip::Impl::task_instruction(Program& program, Thread& thread, const isa::Insn& insn) {
+  if (thread.space != nullptr) {  // an executed program that does not tell that it has tasks
+    const Fault fault = TasksOutside::refusal(thread);
+    if (!program.process.end_by_fault(thread, fault)) report_fault(program, thread, fault);
+    return;
+  }
   const TasksOutside::Next next = tasks_outside.execute(program, thread, insn);
   switch (next.is) {
     case TasksOutside::Next::Is::go_on:

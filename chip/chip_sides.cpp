@@ -44,6 +44,10 @@ void Chip::CoreSide::thread_left(Core& core, const Thread& thread, Cycle now) {
   chip.threads.left(core, thread, now);
 }
 
+void Chip::CoreSide::thread_moved(Core& core, Thread& thread, Cycle now) {
+  chip.threads.moved(core, thread, now);
+}
+
 SyscallOutcome Chip::CoreSide::syscall(Core& core, Thread& thread, Cycle now) {
   Program& program = chip.programs.of(core.id());
   if (program.phase == Program::Phase::over) return SyscallOutcome::process_exited;  // at the same cycle
@@ -77,6 +81,11 @@ bool Chip::CoreSide::fault(Core& core, Thread& thread, const Fault& fault, Cycle
   chip.checkers.leave_kernel();
   program.system_calls.end();
   if (is_handled) return true;
+  if (program.process.end_by_fault(thread, fault)) {
+    if (program.process.exited()) chip.finish(program, program.outcome_of_exit());
+    chip.timeouts.schedule(program);
+    return false;
+  }
   if (chip.debug && chip.is_debugged(thread, fault)) return !chip.outcome;
   chip.report_fault(program, thread, fault, core.task_descriptor());
   return false;
@@ -87,14 +96,18 @@ void Chip::CoreSide::region_returned(Core& core, Cycle now) {
     chip.leave_detail_of(program, now);
 }
 
-void Chip::CoreSide::drop_decoded_blocks(CoreId core) { chip.programs.of(core).blocks.flush(); }
+void Chip::CoreSide::drop_decoded_blocks(CoreId core) {
+  GuestSpace* const space = chip.threads.space_of(core);
+  (space != nullptr ? space->blocks : chip.programs.of(core).blocks).flush();
+}
 
-void Chip::CoreSide::create_outside_task(Core&, const TaskDescriptor& task, Cycle) {
-  chip.tasks_outside.create(task);
+void Chip::CoreSide::create_outside_task(Core& core, const TaskDescriptor& task, Cycle) {
+  // Else the region instruction of that program will be refused.
+  if (core.thread()->space == nullptr) chip.tasks_outside.create(task);
 }
 
 void Chip::CoreSide::region_instruction(Core& core, Thread& thread, bool worker, Cycle now) {
-  if (chip.tasks_outside.refuses_regions())
+  if (chip.tasks_outside.refuses_regions() || thread.space != nullptr)
     return chip.report_fault(chip.programs.of(core.id()), thread, TasksOutside::refusal(thread));
   chip.threads.left_for_region(core, thread, now);
   chip.region_instruction(thread, worker, now);
@@ -221,6 +234,29 @@ void Chip::ProgramSide::on_marker(Program& program, const Thread& thread, bool b
 
 std::optional<Fault> Chip::ProgramSide::host_call(Program& program, Thread& thread, std::int32_t function) {
   return chip.heap.call(program, thread, function, chip.timeline.now());
+}
+
+void Chip::ProgramSide::on_ended(Program& program, Thread& thread) {
+  if (program.is_in_detail()) chip.threads.ended(program, thread);
+}
+
+std::string Chip::ProgramSide::why_no_processes(const Program& program) const {
+  if (chip.programs.is_shared()) return "each program of several side by side is one process";
+  if (program.has_tasks || !program.process.lock_marks().empty())
+    return "a program with tasks or capsules is one process";
+  if (program.heap) return "the ideal allocator (run.alloc=ideal) serves one process";
+  if (chip.debug) return "the debugger (--gdb) follows one process";
+  if (chip.config.run.check_capsules || chip.config.run.check_replay || chip.config.run.check_ties)
+    return "the checks of tasks and capsules (run.check_*) watch one process";
+  return {};
+}
+
+std::uint64_t Chip::ProgramSide::most_numbers() const { return chip.hierarchy->fewest_sets(); }
+
+void Chip::ProgramSide::on_unused(Program& program, GuestSpace& space) {
+  chip.threads.forget(program, space);
+  const LineAddr first = line_of_program(space.number, LineAddr{});
+  chip.hierarchy->forget(first, LineAddr{first.value + ((std::uint64_t{1} << kOwnLineBits) - 1)});
 }
 
 Cycle Chip::ProgramSide::time() const { return chip.call_clock.now(); }

@@ -28,6 +28,7 @@ struct Chip::CoreSide final : CoreHost, AccessClient {
   void thread_left(Core& core, const Thread& thread, Cycle now) override;
   SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) override;
   bool fault(Core& core, Thread& thread, const Fault& fault, Cycle now) override;
+  void thread_moved(Core& core, Thread& thread, Cycle now) override;
   void region_returned(Core& core, Cycle now) override;
   void drop_decoded_blocks(CoreId core) override;
 
@@ -80,6 +81,10 @@ struct Chip::ProgramSide final : Program::Host {
   std::optional<Fault> host_call(Program& program, Thread& thread, std::int32_t function) override;
   Cycle time() const override;
   LockTickets::Runner runner_of(CoreId core) const override;
+  void on_ended(Program& program, Thread& thread) override;
+  std::string why_no_processes(const Program& program) const override;
+  std::uint64_t most_numbers() const override;
+  void on_unused(Program& program, GuestSpace& space) override;
 
   Impl& chip;
 };

@@ -1,4 +1,4 @@
-// Hardware prefetchers, as every protocol uses them.
+// Hardware prefetchers, and cores that turn to another program, as every protocol uses them.
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/cache_protocol.hpp"
 
@@ -35,6 +35,23 @@ void CacheProtocol::train(CoreId core, LineAddr own, AccessKind kind, Cycle now)
 void CacheProtocol::register_prefetchers(StatRegistry& registry) const {
   for (std::uint32_t core = 0; core < prefetchers_.size(); ++core)
     prefetchers_[core].register_stats(registry, fmt::format("core.{}.l1d", core), parts_.l1s[core * 2 + 1]);
+}
+
+// A prefetch under way brings its line to the L2 only (TokenTiles::end_prefetch). An exclusive L2 has ways
+// for no more lines than those that have left its L1s one by one: there most lines leave the chip's caches.
+void CacheProtocol::enter_program(CoreId core, std::uint32_t program) {
+  TileCaches& tile = parts_.tiles[parts_.tile_of(core).value];
+  for (const AccessKind kind : {AccessKind::fetch, AccessKind::load}) {
+    L1Cache& l1 = parts_.l1s[Hierarchy::l1_of(core, kind)];
+    for (std::uint32_t slot = 0; tile.is_exclusive() && slot < l1.slots(); ++slot) {
+      if (l1.state_at(slot) == LineState::invalid) continue;
+      const LineAddr line = l1.outer(l1.line_at(slot));
+      forget(line, line);
+    }
+    tile.empty_l1(parts_.l1_in_tile(core, kind));
+    l1.set_program(program);
+  }
+  if (has_prefetchers()) prefetchers_[core.value].forget();
 }
 
 }  // namespace rubato::chip

@@ -32,6 +32,7 @@ class CacheProtocol : public MemoryHierarchy {
     parts_.uses.add(program);
   }
   void end_program(std::uint32_t program) final { parts_.uses.end(program); }
+  void enter_program(CoreId core, std::uint32_t program) final;
   const TileCaches& tile(TileId t) const { return parts_.tiles[t.value]; }
   const MemoryController& controller(std::uint32_t index) const { return parts_.controllers[index]; }
 

@@ -36,6 +36,7 @@ class LateMesi final : public MemoryHierarchy, private EventHandler {
   }
   void set_program(TileId tile, std::uint32_t program) override { mesi_.set_program(tile, program); }
   void end_program(std::uint32_t program) override { mesi_.end_program(program); }
+  void enter_program(CoreId core, std::uint32_t program) override { mesi_.enter_program(core, program); }
   std::uint64_t fewest_sets() const override { return mesi_.fewest_sets(); }
   std::uint64_t possible_holders(LineAddr line) const override { return mesi_.possible_holders(line); }
   void register_stats(StatRegistry& registry) const override { mesi_.register_stats(registry); }

@@ -34,6 +34,9 @@ class MemoryHierarchy : public MemorySystem {
   virtual void set_program(TileId tile, std::uint32_t program) = 0;
   /// The end of a program for its own statistics (program.P.*): later accesses do not count there.
   virtual void end_program(std::uint32_t program) = 0;
+  /// From now on `core` runs program `program`: the lines in its L1s are left to the L2 of its tile, which
+  /// takes no time.
+  virtual void enter_program(CoreId core, std::uint32_t program) = 0;
   /// The smallest number of sets in an array of tags that tell programs' lines apart: only fewer programs
   /// than this fit into tags.
   virtual std::uint64_t fewest_sets() const = 0;

@@ -107,6 +107,11 @@ Cycle Prefetcher::take(LineAddr line) {
   return there;
 }
 
+void Prefetcher::forget() {
+  std::fill(streams_.begin(), streams_.end(), Stream{});
+  under_way_.clear();
+}
+
 void Prefetcher::register_stats(StatRegistry& registry, const std::string& prefix, const L1Cache& l1d) const {
   const auto counter = [&](const char* name, const char* unit, const char* description,
                            const std::uint64_t* value) {

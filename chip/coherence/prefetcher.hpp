@@ -49,8 +49,12 @@ class Prefetcher {
     ++counters.issued;
     under_way_.push_back({line, there});
   }
-  /// The line has come, or a core has used it. @returns when it comes; 0: it was there.
+  /// The line has come, or a core has used it. @returns when it comes; 0: it was there, or is forgotten.
   Cycle take(LineAddr line);
+
+  /// The core turns to another program, whose lines have the same addresses: streams and requests under way
+  /// are forgotten. What was counted stays.
+  void forget();
 
   /// Registers `prefix`.prefetch.*; `l1d` counts the lines that no core has used.
   void register_stats(StatRegistry& registry, const std::string& prefix, const L1Cache& l1d) const;

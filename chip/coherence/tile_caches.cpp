@@ -24,6 +24,21 @@ bool TileCaches::invalidate_l1s(std::uint32_t slot, std::uint32_t keeper) {
   return asked != 0;
 }
 
+void TileCaches::empty_l1(std::uint32_t l1) {
+  L1Cache& cache = l1s_[l1];
+  for (std::uint32_t l1_slot = 0; l1_slot < cache.slots(); ++l1_slot) {
+    if (cache.state_at(l1_slot) == LineState::invalid) continue;
+    const std::uint32_t slot = behind_[first_behind_[l1] + l1_slot];
+    RUBATO_DCHECK(array_.line_at(slot) == cache.outer(cache.line_at(l1_slot)), "the L2 includes its L1s");
+    merge(l1, l1_slot, slot);
+    L2Line& line = array_[slot];
+    line.copies = static_cast<std::uint16_t>(line.copies & ~(1U << l1));
+    if (line.owner == l1 + 1) line.owner = 0;
+    if (is_exclusive() && line.copies == 0) line.ready = Cycle{++turn_};
+    cache.invalidate(l1_slot);
+  }
+}
+
 bool TileCaches::downgrade_owner(std::uint32_t slot) {
   L2Line& line = array_[slot];
   if (line.owner == 0) return false;

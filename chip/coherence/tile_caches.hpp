@@ -85,6 +85,8 @@ class TileCaches {
 
   /// Takes the line from every L1 but `keeper`; modified data comes to the L2. True if any L1 was asked.
   bool invalidate_l1s(std::uint32_t slot, std::uint32_t keeper = kNoL1);
+  /// Takes every line from L1 `l1`; modified data comes to the L2.
+  void empty_l1(std::uint32_t l1);
   /// Leaves the owner, if there is one, a shared copy; modified data comes to the L2. True if there was one.
   bool downgrade_owner(std::uint32_t slot);
   bool is_exclusive() const { return exclusive_ways_ != 0; }

@@ -439,6 +439,13 @@ bool Core::on_syscall(Cycle now) {
       }
       wakeup_.schedule(pipeline_.cycle());
       return false;
+    case SyscallOutcome::moved:
+      RUBATO_CHECK(activity_ == Activity::thread, "a task has executed another program");
+      account_until(pipeline_.cycle());
+      activity_ = Activity::idle;
+      host_.thread_moved(*this, *worker_.leave(pipeline_.cycle()), pipeline_.cycle());
+      wakeup_.schedule(pipeline_.cycle());
+      return false;
     case SyscallOutcome::process_exited:
       account_until(pipeline_.cycle());
       return false;

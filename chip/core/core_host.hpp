@@ -39,6 +39,9 @@ class CoreHost {
   /// accounted.
   virtual void thread_left(Core& core, const Thread& thread, Cycle now) = 0;
 
+  /// The same, but it can run at once, in other memory: it has executed another program.
+  virtual void thread_moved(Core& core, Thread& thread, Cycle now) { thread_left(core, thread, now); }
+
   /// The core's thread is at an ecall, registers saved in it. The host performs the call.
   virtual SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) = 0;
 

@@ -19,7 +19,7 @@ DeferralUnit::Look DeferralUnit::look(Addr address, unsigned bytes, bool write, 
   if (line_of(address + bytes - 1) != line) return wait();
   if (!accesses_.has(line)) return Look::nothing;
   if (!is_allowed() || accesses_.is_full()) return wait();
-  if (!state_.ports.memory.allows(address, bytes, write ? Page::kWrite : Page::kRead) ||
+  if (!state_.ports.memory->allows(address, bytes, write ? Page::kWrite : Page::kRead) ||
       state_.rights.is_foreign_stack(address, bytes) || state_.rights.lacks(address, bytes))
     return wait();  // then it faults
   if (const DeferredAccess* store = accesses_.store_to(address, bytes); !write && store != nullptr) {
@@ -92,9 +92,9 @@ void DeferralUnit::give_value(const DeferredAccess& e, std::uint64_t ready, cons
   std::uint64_t raw = 0;
   if (e.is_store()) {
     if (state_.task.attempt != nullptr) log_.log(e.address, e.insn.bytes);
-    raw_store(state_.ports.memory, e.address, e.insn.bytes, e.value);
+    raw_store(*state_.ports.memory, e.address, e.insn.bytes, e.value);
   } else {
-    raw = raw_load(state_.ports.memory, e.address, e.insn.bytes);
+    raw = raw_load(*state_.ports.memory, e.address, e.insn.bytes);
     regs[e.insn.rd] = loaded(e.insn.op, raw);
     if (e.insn.rd != isa::Insn::kSink) {
       state_.has_floats |= e.insn.rd >= isa::Insn::kFloat;
@@ -122,7 +122,7 @@ void DeferralUnit::perform(LineAddr line, Cycle now) {
     }
     waited = sum_of(waited, e->waited);
     AccessParts parts = waited;
-    if (!state_.ports.memory.allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead)) {
+    if (!state_.ports.memory->allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead)) {
       drop(*e);
       if (state_.in_order) state_.in_order->perform(e->seen_as, 0);
       state_.departure.fault = {

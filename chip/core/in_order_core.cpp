@@ -127,9 +127,9 @@ PipelineStop InOrderCore::execute(Cycle now, Cycle next_other, Cycle pause_at) {
     fp::enter();                         \
     uses_float = true;                   \
   }
-  AddressSpace& memory = state.ports.memory;
+  AddressSpace& memory = *state.ports.memory;
   L1Cache& l1d = state.ports.l1d;
-  BlockCache& blocks = state.ports.blocks;
+  BlockCache& blocks = *state.ports.blocks;
   std::uint64_t* const regs = state.hart.registers();
   std::uint64_t t = state.cycle.value;
   std::uint64_t executed = 0;
@@ -460,7 +460,7 @@ out:
   parts.resume.insn = insn;
   parts.resume.block = block;
   parts.resume.pc = state.hart.pc;
-  parts.resume.generation = state.ports.blocks.generation();
+  parts.resume.generation = state.ports.blocks->generation();
   parts.resume.stop = awaited;
   return state.departure.stop;
 }

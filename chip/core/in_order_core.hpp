@@ -52,9 +52,9 @@ class InOrderCore final : public CoreModel {
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {
-    parts_.state.ports.blocks.synchronize();
+    parts_.state.ports.blocks->synchronize();
     return parts_.resume.pc == parts_.state.hart.pc &&
-           parts_.resume.generation == parts_.state.ports.blocks.generation();
+           parts_.resume.generation == parts_.state.ports.blocks->generation();
   }
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
   template <bool is_observed>

@@ -25,7 +25,7 @@ LineContention::LineContention(MemorySystem& memory, const Timeline& timeline, s
 
 AccessResult LineContention::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
   const AccessResult result = memory_.access(core, line, kind, now);
-  if (!is_tracked(kind)) return result;
+  if (!is_tracked(kind) || of_cores_[core.value].is_left_out) return result;
   auto& pending = of_cores_[core.value].pending;
   const auto asked =
       std::find_if(pending.begin(), pending.end(), [line](const Pending& p) { return p.line == line; });
@@ -40,6 +40,13 @@ AccessResult LineContention::access(CoreId core, LineAddr line, AccessKind kind,
   miss_cycles_ += cycles;
   on_miss(core, line, is_write(kind), is_atomic, cycles);
   return result;
+}
+
+void LineContention::leave_out(CoreId core, bool is_left_out) {
+  OfCore& of = of_cores_[core.value];
+  of.is_left_out = is_left_out;
+  of.pending.clear();
+  end_spin(of, false);
 }
 
 void LineContention::on_miss(CoreId core, LineAddr line, bool writes, bool is_atomic, std::uint64_t cycles) {

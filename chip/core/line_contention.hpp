@@ -85,6 +85,9 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   LineContention(MemorySystem& memory, const Timeline& timeline, std::uint32_t cores);
   /// Before the core runs: `counters`, which outlive it, count each access before it is shown.
   void attach(CoreId core, const PipelineCounters& counters) { of_cores_[core.value].counters = &counters; }
+  /// The core runs another process than the first, whose lines look like others of the first: nothing of it
+  /// counts. Or it no longer does.
+  void leave_out(CoreId core, bool is_left_out);
   /// The lines whose accesses are to be shown.
   const LineWatch& watch() const { return watch_; }
 
@@ -150,6 +153,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
     Spin spin;
     std::vector<Pending> pending;
     const PipelineCounters* counters = nullptr;
+    bool is_left_out = false;
     const Line* recent = nullptr;  // that the core used last, and its place in the line's users
     std::size_t place = 0;
   };

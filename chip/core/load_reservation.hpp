@@ -1,7 +1,13 @@
 // The reservation that lr makes for sc: the address in the hart, its line in the L1 and, for non-speculative
 // tasks, its line among the chip's Reservations.
+//
+// Another process, or another mapping, may show the same shared file. Its stores use other lines, so no cache
+// hears of them. There an sc also fails if the word has changed since the lr. A word that changed and changed
+// back goes unseen, which no compare-and-swap can tell.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#include <cstdint>
 
 #include "chip/cache/l1_cache.hpp"
 #include "chip/conflict/reservations.hpp"
@@ -26,6 +32,9 @@ class LoadReservation {
     if (task_.attempt == nullptr && others_ != nullptr && l1d_.has_marks() && !rights_.is_untracked(line))
       others_->make(core_, line);
     hart_.reservation = address;
+    is_in_file_ = rights_.memory().file_views().shared_at(address) != nullptr;
+    if (is_in_file_) [[unlikely]]
+      word_ = word_of(address);
   }
   /// An sc to `address` succeeds.
   // A speculative task is atomic: an earlier task that wrote the line has aborted it, and a later task must
@@ -33,6 +42,8 @@ class LoadReservation {
   // takes the line from the L1. Untracked memory is shared with all code that works on it (P32).
   bool stands(Addr address) const {
     if (hart_.reservation != address) return false;
+    if (is_in_file_ && word_of(address) != word_) [[unlikely]]
+      return false;
     const LineAddr line = line_of(address);
     const bool is_sure =
         !rights_.is_in_untracked_page(addr_of(line)) || task_.injected == CapsuleFault::sc_always_succeeds;
@@ -52,12 +63,18 @@ class LoadReservation {
   }
 
  private:
+  std::uint64_t word_of(Addr address) const {
+    return rights_.memory().load<std::uint64_t>(address & ~Addr{7});
+  }
+
   CoreId core_;
   L1Cache& l1d_;
   Reservations* others_;
   const RunningTask& task_;
   const MemoryRights& rights_;
   HartState& hart_;
+  bool is_in_file_ = false;
+  std::uint64_t word_ = 0;
 };
 
 }  // namespace rubato::chip

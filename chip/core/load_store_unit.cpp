@@ -52,7 +52,7 @@ bool LoadStoreUnit::refuse_foreign_stack(Addr address) {
 }
 
 Addr LoadStoreUnit::forbidden(Addr address, unsigned bytes, std::uint8_t rights) const {
-  return state_.ports.memory.allows(address, 1, rights) ? addr_of(line_of(address + bytes - 1)) : address;
+  return state_.ports.memory->allows(address, 1, rights) ? addr_of(line_of(address + bytes - 1)) : address;
 }
 
 bool LoadStoreUnit::load(Addr address, unsigned bytes, IssueSlot& slot, bool missed) {
@@ -75,7 +75,7 @@ bool LoadStoreUnit::load(Addr address, unsigned bytes, IssueSlot& slot, bool mis
   }
   if (!state_.window.is_strict(slot.issue))
     return missed ? leave_for_access(first, address, true) : state_.departure.leave(PipelineStop::resume);
-  if (!ports.memory.allows(address, bytes, Page::kRead))
+  if (!ports.memory->allows(address, bytes, Page::kRead))
     return refuse(FaultKind::load_access, forbidden(address, bytes, Page::kRead));
   if (state_.rights.is_foreign_stack(address, bytes))
     return state_.task.is_doomed ? skip() : refuse_foreign_stack(address);
@@ -111,7 +111,7 @@ bool LoadStoreUnit::store(Addr address, unsigned bytes, IssueSlot& slot) {
     if (!covers || !ports.l1d.covers(last, true))
       return leave_for_access(first, address, asks && !covers && first == last);
   }
-  if (!ports.memory.allows(address, bytes, Page::kWrite))
+  if (!ports.memory->allows(address, bytes, Page::kWrite))
     return strict ? state_.departure.leave_with_fault(FaultKind::store_access,
                                                       forbidden(address, bytes, Page::kWrite))
                   : state_.departure.leave(PipelineStop::resume);
@@ -148,7 +148,7 @@ bool LoadStoreUnit::atomic(Addr address, unsigned bytes, unsigned flags, AccessK
     return skip();
   }
   const std::uint8_t rights = writes ? Page::kRead | Page::kWrite : Page::kRead;
-  if (!state_.ports.memory.allows(address, bytes, rights)) return refuse(fault, address);
+  if (!state_.ports.memory->allows(address, bytes, rights)) return refuse(fault, address);
   if (state_.rights.is_foreign_stack(address, bytes))
     return state_.task.is_doomed ? skip() : refuse_foreign_stack(address);
   if (state_.rights.lacks(address, bytes)) return departure.leave_with_fault(fault, address);

@@ -42,11 +42,11 @@ AccessResult MemoryPort::access(LineAddr line, AccessKind kind, std::uint64_t is
 
 void MemoryPort::announce(LineAddr line, Addr address) {
   const PipelinePorts& ports = state_.ports;
-  if (!kHostHints || ports.memory.attributes(address) == 0) return;
+  if (!kHostHints || ports.memory->attributes(address) == 0) return;
   state_.awaited_set = ports.l1d.first_slot(line);
   state_.prefetch_awaited();
   ports.memory_system.prefetch(state_.core, line);
-  rubato::prefetch(ports.memory.host(address));
+  rubato::prefetch(ports.memory->host(address));
 }
 
 void MemoryPort::begin_marks() {

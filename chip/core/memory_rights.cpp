@@ -13,9 +13,9 @@ bool MemoryRights::is_for_capsules(Addr address, unsigned bytes) const {
 
 bool MemoryRights::is_foreign_stack(Addr address, unsigned bytes) const {
   const Addr last = address + bytes - 1;
-  const auto flags = memory_.attributes(address) | memory_.attributes(last);
+  const auto flags = memory_->attributes(address) | memory_->attributes(last);
   if ((flags & Page::kWorkerStack) == 0 || (address >= stack_low_ && last < stack_high_)) return false;
-  return memory_.is_in_worker_stack(address) || memory_.is_in_worker_stack(last);
+  return memory_->is_in_worker_stack(address) || memory_->is_in_worker_stack(last);
 }
 
 std::string MemoryRights::foreign_stack_sentence(Addr address) const {

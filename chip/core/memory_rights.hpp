@@ -22,7 +22,11 @@ class MemoryRights {
  public:
   /// All outlive this.
   MemoryRights(const AddressSpace& memory, const RunningTask& task, const HartState& hart)
-      : memory_(memory), task_(task), hart_(hart) {}
+      : memory_(&memory), task_(task), hart_(hart) {}
+
+  const AddressSpace& memory() const { return *memory_; }
+  /// From now on addresses are those of `memory`. Outlives its use.
+  void enter(const AddressSpace& memory) { memory_ = &memory; }
 
   /// [low, high): the only pages marked Page::kWorkerStack that the core may touch.
   void set_own_stack(Addr low, Addr high) { stack_low_ = low, stack_high_ = high; }
@@ -33,7 +37,7 @@ class MemoryRights {
     return addr_of(line) >= stack_low_ && addr_of(line) + kLineBytes <= stack_high_;
   }
   bool is_in_untracked_page(Addr address) const {
-    return (memory_.attributes(address) & Page::kUntracked) != 0;
+    return (memory_->attributes(address) & Page::kUntracked) != 0;
   }
   bool is_untracked(LineAddr line) const { return is_own_stack(line) || is_in_untracked_page(addr_of(line)); }
 
@@ -65,11 +69,12 @@ class MemoryRights {
  private:
   /// In a page of untracked memory: few programs have one.
   bool begins_or_ends_untracked(Addr address, unsigned bytes) const {
-    return ((memory_.attributes(address) | memory_.attributes(address + bytes - 1)) & Page::kUntracked) != 0;
+    return ((memory_->attributes(address) | memory_->attributes(address + bytes - 1)) & Page::kUntracked) !=
+           0;
   }
   bool is_for_capsules(Addr address, unsigned bytes) const;
 
-  const AddressSpace& memory_;
+  const AddressSpace* memory_;
   const RunningTask& task_;
   const HartState& hart_;
   Addr stack_low_ = 0, stack_high_ = 0;

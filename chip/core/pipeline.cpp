@@ -13,6 +13,20 @@ void Pipeline::begin_context(Cycle at) {
   forget_resume();
 }
 
+void Pipeline::enter(AddressSpace& memory, isa::BlockCache& blocks, bool is_first) {
+  RUBATO_DCHECK(!deferrals().any());
+  PipelinePorts& ports = parts_.state.ports;
+  ports.memory = &memory;
+  ports.blocks = &blocks;
+  parts_.state.rights.enter(memory);
+  parts_.fetch_line = LineAddr{~std::uint64_t{0}};
+  forget_resume();
+  is_first_ = is_first;
+  ports.observer = is_first && parts_.state.in_order ? &*parts_.state.in_order : nullptr;
+  parts_.watch_pc = is_first ? watched_.first : ~Addr{0};
+  parts_.watch_sp = is_first ? watched_.second : 0;
+}
+
 void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
   parts_.state.task.attempt = attempt;
   parts_.state.task.is_task = true;

@@ -141,13 +141,20 @@ class Pipeline final {
   const Fault& fault() const { return parts_.state.departure.fault; }
 
   const MemoryRights& rights() const { return parts_.state.rights; }
+  /// The contexts from now on are those of another process, with `memory` and the code `blocks`. Nothing is
+  /// outstanding. Observers of accesses and the return that watch_return() waits for belong to the process
+  /// that the core began with: they see the others only if `is_first`.
+  void enter(AddressSpace& memory, isa::BlockCache& blocks, bool is_first);
   /// See MemoryRights::set_own_stack.
   void set_own_stack(Addr low, Addr high);
 
   /// The time in ns that the time counter shows in cycle 0: the time fast-forward took so far.
   void set_time_origin(std::uint64_t nanoseconds) { parts_.time_origin = nanoseconds; }
   /// run() stops behind the return to `pc` with stack pointer `sp`: the region of interest ends there.
-  void watch_return(Addr pc, Addr sp) { parts_.watch_pc = pc, parts_.watch_sp = sp; }
+  void watch_return(Addr pc, Addr sp) {
+    watched_ = {pc, sp};
+    if (is_first_) parts_.watch_pc = pc, parts_.watch_sp = sp;
+  }
 
   /// Cycles that it waited for memory, to be taken.
   StallAccount& stalls() { return parts_.state.stalls; }
@@ -161,6 +168,8 @@ class Pipeline final {
   void change_context();
 
   PipelineParts parts_;
+  bool is_first_ = true;
+  std::pair<Addr, Addr> watched_{~Addr{0}, 0};
 };
 
 }  // namespace rubato::chip

@@ -32,8 +32,8 @@ namespace rubato::chip {
 
 /// The surroundings of a pipeline.
 struct PipelinePorts {
-  AddressSpace& memory;
-  isa::BlockCache& blocks;
+  AddressSpace* memory;
+  isa::BlockCache* blocks;
   MemorySystem& memory_system;
   L1Cache& l1i;
   L1Cache& l1d;
@@ -85,7 +85,7 @@ struct PipelineState {
   bool is_refused = false;   ///< the L1 has refused that access, and will do so again
   bool has_floats = false;   ///< registers f need not be zero
   PipelinePorts ports;
-  MemoryRights rights{ports.memory, task, hart};
+  MemoryRights rights{*ports.memory, task, hart};
   Departure departure;
   HartState hart;
   StallAccount stalls;

@@ -18,7 +18,7 @@ bool UndoLogger::make_room(std::size_t entries, IssueSlot& slot) {
 void UndoLogger::log(Addr address, unsigned bytes) {
   for (Addr word = address & ~Addr{7}; word < address + bytes; word += 8)
     if (is_logged(word))
-      state_.task.attempt->undo.push_back({word, state_.ports.memory.load<std::uint64_t>(word)});
+      state_.task.attempt->undo.push_back({word, state_.ports.memory->load<std::uint64_t>(word)});
 }
 
 bool UndoLogger::take_line(IssueSlot& slot) {

@@ -51,12 +51,12 @@ void store_to(std::byte* at, T value) {
 #define TASK(name_) EVENT(task)
 
 // Aligned accesses stay in one page; others ask for both ends.
-#define CHECK_ACCESS(bytes_, rights_, kind_)                                                      \
-  if (access_address >= AddressSpace::kSize ||                                                    \
-      (pages[access_address >> AddressSpace::kPageBits] & (rights_)) != (rights_) ||              \
-      ((access_address & ((bytes_)-1)) != 0 && !memory_.allows(access_address, bytes_, rights_))) \
-                                                                                                  \
-  TRAP(kind_, offending(memory_, access_address, rights_))
+#define CHECK_ACCESS(bytes_, rights_, kind_)                                                       \
+  if (access_address >= AddressSpace::kSize ||                                                     \
+      (pages[access_address >> AddressSpace::kPageBits] & (rights_)) != (rights_) ||               \
+      ((access_address & ((bytes_)-1)) != 0 && !memory_->allows(access_address, bytes_, rights_))) \
+                                                                                                   \
+  TRAP(kind_, offending(*memory_, access_address, rights_))
 #define CHECK_ATOMIC(bytes_, rights_, kind_)                                         \
   if ((access_address & ((bytes_)-1)) != 0) TRAP(misaligned_atomic, access_address); \
   CHECK_ACCESS(bytes_, rights_, kind_)
@@ -114,9 +114,9 @@ void store_to(std::byte* at, T value) {
     DISPATCH;                                                  \
   } while (false)
 // The target of a direct jump never changes: once linked it is not computed again.
-#define JUMP(target_) ENTER(block->taken != nullptr ? block->taken : blocks_.find_taken(*block, target_))
-#define JUMP_INDIRECT(target_) ENTER(blocks_.find_taken(*block, target_))
-#define NEXT_BLOCK() ENTER(blocks_.find_next(*block))
+#define JUMP(target_) ENTER(block->taken != nullptr ? block->taken : blocks_->find_taken(*block, target_))
+#define JUMP_INDIRECT(target_) ENTER(blocks_->find_taken(*block, target_))
+#define NEXT_BLOCK() ENTER(blocks_->find_next(*block))
 #define BRANCH(condition_, target_) \
   if (condition_)                   \
     JUMP(target_);                  \
@@ -134,15 +134,15 @@ RunResult Interpreter::execute(HartState& hart, std::uint64_t budget) {
   const auto start = static_cast<std::int64_t>(budget);
   std::int64_t remaining = start;
   std::uint64_t* const regs = hart.registers();
-  std::byte* const base = memory_.host(0);
-  const std::uint8_t* const pages = memory_.attribute_table();
-  blocks_.synchronize();
+  std::byte* const base = memory_->host(0);
+  const std::uint8_t* const pages = memory_->attribute_table();
+  blocks_->synchronize();
   hart.reservation = HartState::kNoReservation;
   fp::enter();
 
   Block* block;
   const Insn* insn;
-  ENTER(blocks_.find(hart.pc));
+  ENTER(blocks_->find(hart.pc));
 
 #define RUBATO_INSN(name, ...) \
   op_##name : {                \

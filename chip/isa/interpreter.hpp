@@ -56,7 +56,10 @@ class AccessObserver {
 class Interpreter {
  public:
   Interpreter(AddressSpace& memory, BlockCache& blocks, CounterSource& counters)
-      : memory_(memory), blocks_(blocks), counters_(counters) {}
+      : memory_(&memory), blocks_(&blocks), counters_(counters) {}
+
+  /// From the next run() on: code and data are those of another process. Outlive their use.
+  void enter(AddressSpace& memory, BlockCache& blocks) { memory_ = &memory, blocks_ = &blocks; }
 
   /// From the next run() on; null: no observer, at no cost. Outlives its use.
   void observe(AccessObserver* observer) { observer_ = observer; }
@@ -70,8 +73,8 @@ class Interpreter {
   template <bool is_observed>
   RunResult execute(HartState& hart, std::uint64_t budget);
 
-  AddressSpace& memory_;
-  BlockCache& blocks_;
+  AddressSpace* memory_;
+  BlockCache* blocks_;
   CounterSource& counters_;
   AccessObserver* observer_ = nullptr;
 };

@@ -129,6 +129,10 @@ class AddressSpace {
   /// Moves the contents of `from`, and what files it shows, to the (mapped, disjoint) range at `to`; what is
   /// left at `from` is unspecified.
   void move_contents(Addr from, Addr to, std::uint64_t bytes);
+  /// For a new process: the mappings, rights and contents of `parent`, of the same size. Shared memory
+  /// without a file becomes a file in both. Nothing is mapped here before. @returns false if the host refuses
+  /// memory.
+  bool copy_from(AddressSpace& parent);
   /// All mapped pages, their attributes and what is in them; restore() maps exactly those.
   void save(CheckpointWriter& file) const;
   void restore(CheckpointReader& file);

@@ -66,6 +66,11 @@ class FileViews {
   std::vector<Range> take(Addr begin, Addr end);
   /// Null: the page of `a` shows no file.
   const Range* at(Addr a) const;
+  /// at(), if other memory may show the file, too, and see its changes.
+  const Range* shared_at(Addr a) const {
+    const Range* const range = ranges_.empty() ? nullptr : at(a);
+    return range != nullptr && range->view.is_shared && range->view.file != nullptr ? range : nullptr;
+  }
   /// Changes each range in [begin, end), after cutting it to that.
   void change(Addr begin, Addr end, const std::function<void(Range&)>& change);
   /// The mapped file with this identity and these rights, or null.

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "chip/memory/checkpoint_file.hpp"
+#include "chip/os/guest_space.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::uint32_t kCounterTime = 0xc01;
 FastForward::FastForward(Process& process, AddressSpace& memory, isa::BlockCache& blocks,
                          std::uint64_t quantum)
     : process_(process),
+      memory_(memory),
       blocks_(blocks),
       interpreter_(memory, blocks, *this),
       quantum_(std::max(quantum, kMinQuantum)) {}
@@ -63,6 +65,14 @@ Thread* FastForward::next_thread() {
   return nullptr;
 }
 
+isa::BlockCache& FastForward::enter(const Thread& thread) {
+  GuestSpace* const space = thread.space;
+  isa::BlockCache& blocks = space != nullptr ? space->blocks : blocks_;
+  interpreter_.enter(space != nullptr ? space->memory : memory_, blocks);
+  if (observer_ != nullptr) interpreter_.observe(space == nullptr ? observer_ : nullptr);
+  return blocks;
+}
+
 FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t budget) {
   blocks_.set_stop(stop);
   blocks_.synchronize();
@@ -85,9 +95,11 @@ FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t bud
 }
 
 std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::uint64_t& budget) {
-  if (process_.deliver_signals(thread) == SyscallOutcome::process_exited)
-    return Result{Stop::exited, &thread};
-  if (observer_ != nullptr) observer_->on_turn(thread);
+  const SyscallOutcome delivered = process_.deliver_signals(thread);
+  if (delivered == SyscallOutcome::process_exited) return Result{Stop::exited, &thread};
+  if (delivered == SyscallOutcome::thread_exited) return std::nullopt;
+  isa::BlockCache& blocks = enter(thread);
+  if (observer_ != nullptr && thread.space == nullptr) observer_->on_turn(thread);
   while (turn_left_ != 0 && budget != 0) {
     const isa::RunResult run =
         interpreter_.run(thread.regs, std::min(turn_left_, std::max(budget, kMinQuantum)));
@@ -103,13 +115,16 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
       case isa::StopReason::task:
         return Result{Stop::task_instruction, &thread, run.insn};
       case isa::StopReason::fence_i:
-        blocks_.flush();
+        blocks.flush();
         thread.regs.pc += 4;
         break;
       case isa::StopReason::fault:
         if ((leaves_breakpoints_ && run.fault.kind == FaultKind::breakpoint) ||
-            !process_.deliver_fault(thread, run.fault))
-          return Result{Stop::fault, &thread, run.insn, run.fault};
+            !process_.deliver_fault(thread, run.fault)) {
+          if (!process_.end_by_fault(thread, run.fault))
+            return Result{Stop::fault, &thread, run.insn, run.fault};
+          turn_left_ = 0;
+        }
         break;
       case isa::StopReason::host_call: {
         // No instruction, but a program that does nothing else uses up its budget, too.
@@ -123,7 +138,7 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
       case isa::StopReason::ecall: {
         if (stops_at_chip_calls_ && process_.asks_for_chip(thread)) return Result{Stop::chip_call, &thread};
         const SyscallOutcome outcome = process_.syscall(thread);
-        blocks_.synchronize();
+        if (outcome != SyscallOutcome::moved) blocks.synchronize();
         if (outcome == SyscallOutcome::process_exited) return Result{Stop::exited, &thread};
         if (outcome == SyscallOutcome::done) break;
         turn_left_ = 0;  // waits, has ended, or lets the others run

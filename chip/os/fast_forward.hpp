@@ -63,7 +63,8 @@ class FastForward : private isa::CounterSource {
   /// An `ebreak` stops fast-forward as a fault without a handler does: a debugger's.
   void leave_breakpoints() { leaves_breakpoints_ = true; }
 
-  /// From now on: run() stops before a system call whose answer depends on the chip, or that starts a thread.
+  /// From now on: run() stops before a system call whose answer depends on the chip, or that starts a thread,
+  /// a process or a program.
   void stop_at_chip_calls() { stops_at_chip_calls_ = true; }
 
   /// The instruction that `thread` is at, where run() stopped, counts when it is done.
@@ -89,9 +90,13 @@ class FastForward : private isa::CounterSource {
   std::optional<Result> run_turn(Thread& thread, std::uint64_t& budget);
   /// The runnable thread whose turn it is, or null.
   Thread* next_thread();
+  /// The next instructions are those of the process of `thread`. @returns its decoded code. Only the
+  /// program's own memory is observed.
+  isa::BlockCache& enter(const Thread& thread);
   std::uint64_t read_counter(unsigned number, std::uint64_t executed) override;
 
   Process& process_;
+  AddressSpace& memory_;
   isa::BlockCache& blocks_;
   isa::Interpreter interpreter_;
   const std::uint64_t quantum_;

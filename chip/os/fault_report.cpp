@@ -30,8 +30,8 @@ std::string at(Addr a, const Symbols& symbols) {
 /// The sentence with which the guest's part of the task model ended the program by the breakpoint at `pc`.
 std::optional<std::string> misuse_at(Addr pc, const Thread& thread, const Process& process) {
   constexpr std::size_t kMostBytes = 4096;
-  const AddressSpace& memory = process.memory();
-  const auto* symbol = process.symbols().at(pc);
+  const AddressSpace& memory = process.memory(thread);
+  const auto* symbol = process.symbols(thread).at(pc);
   // The compiler may have made a clone of it, whose name goes on.
   if (symbol == nullptr || !symbol->raw.starts_with(kMisuseFunction)) return std::nullopt;
   std::string sentence;
@@ -41,9 +41,9 @@ std::optional<std::string> misuse_at(Addr pc, const Thread& thread, const Proces
     if (c == 0) break;
     sentence += c < ' ' ? ' ' : static_cast<char>(c);  // an exception's text may have lines
   }
-  sentence = name_functions(sentence, process.symbols());
+  sentence = name_functions(sentence, process.symbols(thread));
   if (thread.is_worker) return sentence;  // it names the task
-  std::vector<std::string> names = callers(thread, process.symbols(), memory);
+  std::vector<std::string> names = callers(thread, process.symbols(thread), memory);
   std::erase_if(names, [](const std::string& name) { return name.starts_with("rubato::v0::"); });
   if (!names.empty()) sentence += fmt::format(", called from {}", fmt::join(names, " < "));
   return sentence;
@@ -85,9 +85,9 @@ std::string name_functions(std::string_view rest, const Symbols& symbols) {
 }
 
 std::string describe_position(const Thread& thread, const Process& process) {
-  const AddressSpace& memory = process.memory();
-  std::string text = at(thread.regs.pc, process.symbols());
-  const auto names = callers(thread, process.symbols(), memory);
+  const AddressSpace& memory = process.memory(thread);
+  std::string text = at(thread.regs.pc, process.symbols(thread));
+  const auto names = callers(thread, process.symbols(thread), memory);
   if (!names.empty()) text += fmt::format(", called from {}", fmt::join(names, " < "));
   return text;
 }
@@ -121,8 +121,8 @@ std::string describe_death(int signal) {
 
 std::string describe(const Fault& fault, const Thread& thread, const Process& process,
                      const TaskDescriptor* task) {
-  const AddressSpace& memory = process.memory();
-  const Symbols& symbols = process.symbols();
+  const AddressSpace& memory = process.memory(thread);
+  const Symbols& symbols = process.symbols(thread);
   const std::string who = task == nullptr ? fmt::format("thread {}", thread.tid) : named(*task, symbols);
   const std::uint8_t page = memory.attributes(fault.address);
   const auto place = [&] {
@@ -195,7 +195,7 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
 }
 
 bool Process::is_stack_overflow(Addr a, const Thread& thread) const {
-  const AddressSpace& memory = impl_->memory;
+  const AddressSpace& memory = kernel_->process_of(thread).memory;
   if (a >= AddressSpace::kSize || (memory.attributes(a) & Page::kWrite) != 0) return false;
   if (thread.stack_low != 0) return a < thread.stack_low && thread.stack_low - a <= Layout::kGuardBytes;
   if (thread.stack_high == 0 || a >= thread.stack_high) return false;
@@ -211,8 +211,7 @@ bool Process::is_stack_overflow(Addr a, const Thread& thread) const {
 }
 
 ThreadWait Process::wait_of(const Thread& thread) const {
-  const Impl& impl = *impl_;
-  const Wait& wait = impl.info(thread).wait;
+  const Wait& wait = kernel_->info(thread).wait;
   switch (wait.kind) {
     case WaitKind::none:
       return {};
@@ -223,9 +222,13 @@ ThreadWait Process::wait_of(const Thread& thread) const {
       return {ThreadWait::Kind::files, 0, 0};
     case WaitKind::signal:
       return {ThreadWait::Kind::signal, 0, 0};
+    case WaitKind::child:
+    case WaitKind::vfork:
+      return {ThreadWait::Kind::process, 0, 0};
     case WaitKind::futex:
       break;
   }
+  const Impl& impl = kernel_->process_of(thread);
   for (const auto& other : impl.threads)
     if (other->clear_child_tid == wait.futex && other->state != ThreadState::exited &&
         other->tid != thread.tid)
@@ -244,11 +247,11 @@ ThreadWait Process::wait_of(const Thread& thread) const {
 
 std::string Process::describe_waiting() const {
   Impl& impl = *impl_;
-  const Symbols& all = symbols();
   std::string text;
   for (const auto& thread : impl.threads) {
     if (thread->state != ThreadState::blocked) continue;
     const Wait& wait = impl.info(*thread).wait;
+    const Symbols& all = symbols(*thread);
     std::string reason;
     switch (wait.kind) {
       case WaitKind::futex: {
@@ -257,7 +260,7 @@ std::string Process::describe_waiting() const {
         if (what.kind == ThreadWait::Kind::join)
           reason = fmt::format("waits for the end of thread {}", what.holder);
         if (what.kind == ThreadWait::Kind::lock && what.holder != 0) {
-          const bool is_there = impl.find_thread(what.holder) != nullptr;
+          const bool is_there = impl.find_any_thread(what.holder) != nullptr;
           reason +=
               fmt::format(", a mutex held by thread {}{}", what.holder, is_there ? "" : ", which has ended");
         }
@@ -274,6 +277,12 @@ std::string Process::describe_waiting() const {
         break;
       case WaitKind::signal:
         reason = "waits for a signal";
+        break;
+      case WaitKind::child:
+        reason = "waits for a process that it has started";
+        break;
+      case WaitKind::vfork:
+        reason = "waits until the process that it has started executes another program";
         break;
       case WaitKind::none:
         reason = "waits";

@@ -84,7 +84,7 @@ bool Process::Impl::begin_file_access(OpenFile& file, std::optional<std::int64_t
 }
 
 void Process::Impl::file_changed(OpenFile& file) {
-  if (memory.file_views().empty() || file.host_fd() < 0) return;
+  if ((memory.file_views().empty() && kernel.processes.size() == 1) || file.host_fd() < 0) return;
   struct stat info {};
   if (::fstat(file.host_fd(), &info) == 0) file_changed(id_of(info));
 }
@@ -93,6 +93,8 @@ void Process::Impl::file_changed(FileId id) {
   memory.file_resized(id);
   for (const auto& [begin, end] : memory.file_views().of(id, 0, ~std::uint64_t{0}))
     memory.note_kernel_write(begin, end - begin);
+  for (const auto& [other, process] : kernel.processes)
+    if (&process->memory != &memory) process->memory.file_resized(id);
 }
 
 bool Process::Impl::has_grown(Addr a) {

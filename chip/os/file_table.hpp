@@ -45,6 +45,11 @@ class FileTable {
     return size() < static_cast<std::int64_t>(most) ||
            std::any_of(entries_.begin(), end, [](const Entry& entry) { return entry.file == nullptr; });
   }
+  /// As an exec does.
+  void close_on_exec() {
+    for (Entry& entry : entries_)
+      if (entry.closes_on_exec) entry = {};
+  }
   /// fd in [0, kLimit).
   void put(std::int64_t fd, Entry entry) {
     if (fd >= size()) entries_.resize(static_cast<std::size_t>(fd) + 1);

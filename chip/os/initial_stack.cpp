@@ -23,7 +23,7 @@ constexpr std::uint64_t hwcap_letters(std::string_view letters) {
 
 Addr build_initial_stack(const ProcessOptions& options, const LoadedProgram& program, AddressSpace& memory,
                          Addr low, Addr high, Rng& rng) {
-  std::uint64_t needed = options.name().size() * 2 + 4096;
+  std::uint64_t needed = options.name().size() * 2 + options.executed_path.size() + 4096;
   for (const auto& text : options.arguments) needed += text.size() + 16;
   for (const auto& text : options.environment) needed += text.size() + 16;
   if (needed > (high - low) / 4)
@@ -39,7 +39,7 @@ Addr build_initial_stack(const ProcessOptions& options, const LoadedProgram& pro
   const auto push_string = [&](const std::string& text) { return push_bytes(text.c_str(), text.size() + 1); };
 
   const std::string& name = options.name();
-  const Addr file_name = push_string(name);
+  const Addr file_name = push_string(options.executed_path.empty() ? name : options.executed_path);
   std::vector<Addr> arguments{push_string(name)}, environment;
   for (const auto& text : options.arguments) arguments.push_back(push_string(text));
   for (const auto& text : options.environment) environment.push_back(push_string(text));

@@ -29,8 +29,8 @@ inline constexpr std::uint64_t kProtUntracked = 0x10000000;
 inline constexpr std::uint64_t kProtTracked = 0x20000000;  ///< no longer
 
 // clone().
-inline constexpr std::uint64_t kCloneVm = 0x100, kCloneVfork = 0x4000, kCloneThread = 0x10000,
-                               kCloneSetTls = 0x80000, kCloneParentSetTid = 0x100000,
+inline constexpr std::uint64_t kCloneVm = 0x100, kCloneFiles = 0x400, kCloneVfork = 0x4000,
+                               kCloneThread = 0x10000, kCloneSetTls = 0x80000, kCloneParentSetTid = 0x100000,
                                kCloneChildClearTid = 0x200000, kCloneChildSetTid = 0x1000000;
 
 // Signals.
@@ -106,6 +106,11 @@ struct Siginfo {
       std::uint32_t uid;
       std::uint64_t value;
     } sender;
+    struct {
+      std::int32_t pid;
+      std::uint32_t uid;
+      std::int32_t status;
+    } child;
     std::uint64_t address;
     std::uint8_t bytes[112];
   };

@@ -60,11 +60,11 @@ std::string Process::Impl::proc_status(const Thread& thread) const {
   const std::uint64_t size = memory.mapped_bytes() >> 10, peak = memory.peak_mapped_bytes() >> 10;
   const std::uint64_t data = memory.writable_bytes() >> 10, stack = (stack_high - stack_low) >> 10;
   std::string text = fmt::format(
-      "Name:\t{}\nUmask:\t{:04o}\nState:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t1\nTracerPid:\t0\n"
+      "Name:\t{}\nUmask:\t{:04o}\nState:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n"
       "Uid:\t{}\t{}\t{}\t{}\nGid:\t{}\t{}\t{}\t{}\nFDSize:\t{}\nGroups:\t{} \n",
-      thread_name(thread), umask, state_letter(thread) == 'S' ? "S (sleeping)" : "R (running)", kFirstTid,
-      thread.tid, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser,
-      kGuestUser, std::max<std::int64_t>(64, files.size()), kGuestUser);
+      thread_name(thread), umask, state_letter(thread) == 'S' ? "S (sleeping)" : "R (running)", pid,
+      thread.tid, kernel.children.at(pid).parent, kGuestUser, kGuestUser, kGuestUser, kGuestUser, kGuestUser,
+      kGuestUser, kGuestUser, kGuestUser, std::max<std::int64_t>(64, files.size()), kGuestUser);
   text += fmt::format(
       "VmPeak:\t{:8} kB\nVmSize:\t{:8} kB\nVmLck:\t{:8} kB\nVmPin:\t{:8} kB\nVmHWM:\t{:8} kB\nVmRSS:\t{:8} "
       "kB\n"
@@ -87,10 +87,11 @@ std::string Process::Impl::proc_stat(const Thread& thread, bool of_process) {
   const std::uint64_t core = thread.core == Thread::kNoCore ? 0 : thread.core;
   // pid comm state ppid pgrp session tty tpgid flags; faults; times; priority nice threads; start; sizes; ...
   return fmt::format(
-      "{} ({}) {} 1 {} {} 0 -1 4194304 0 0 0 0 {} 0 0 0 20 0 {} 0 0 {} {} 18446744073709551615 {} {} {} 0 0 "
+      "{} ({}) {} {} {} {} 0 -1 4194304 0 0 0 0 {} 0 0 0 20 0 {} 0 0 {} {} 18446744073709551615 {} {} {} 0 0 "
       "0 0 0 0 "
       "0 0 0 17 {} 0 0 0 0 0 {} {} {} 0 0 0 0 0\n",
-      thread.tid, thread_name(thread), state_letter(thread), kFirstTid, kFirstTid, ran, live_threads(),
+      thread.tid, thread_name(thread), state_letter(thread), kernel.children.at(pid).parent,
+      kernel.children.at(pid).group, kernel.children.at(pid).session, ran, live_threads(),
       memory.mapped_bytes(), memory.mapped_bytes() / AddressSpace::kPageBytes, program.entry, brk_start,
       stack_high, core, brk_start, brk_start, brk_now);
 }
@@ -132,13 +133,14 @@ std::string Process::Impl::proc_machine(std::string_view path) {
     for (std::uint32_t core = 0; core < options.cores; ++core)
       cores += fmt::format("cpu{} {} 0 0 {} 0 0 0 0 0 0\n", core, ran / options.cores, idle / options.cores);
     return fmt::format(
-        "cpu  {} 0 0 {} 0 0 0 0 0 0\n{}intr 0\nctxt 0\nbtime {}\nprocesses 1\nprocs_running 1\n"
+        "cpu  {} 0 0 {} 0 0 0 0 0 0\n{}intr 0\nctxt 0\nbtime {}\nprocesses {}\nprocs_running 1\n"
         "procs_blocked 0\n",
-        ran, idle, cores, clock_value(0, *threads.front()).value_or(0) / 1000000000 - time / 1000000000);
+        ran, idle, cores, clock_value(0, *threads.front()).value_or(0) / 1000000000 - time / 1000000000,
+        kernel.made + 1);
   }
   if (path == "/proc/uptime")
     return fmt::format("{}.{:02} {}.{:02}\n", time / 1000000000, time / 10000000 % 100, 0, 0);
-  if (path == "/proc/loadavg") return fmt::format("0.00 0.00 0.00 1/{} {}\n", live_threads(), kFirstTid);
+  if (path == "/proc/loadavg") return fmt::format("0.00 0.00 0.00 1/{} {}\n", live_threads(), pid);
   if (path == "/proc/version") return "Linux version 6.1.0 (rubato) (gcc) #1 SMP\n";
   if (path == "/proc/mounts" || path == "/proc/self/mounts") return "rubato / ext4 rw,relatime 0 0\n";
   if (path == "/proc/filesystems") return "nodev\tproc\nnodev\ttmpfs\n\text4\n";
@@ -204,7 +206,7 @@ std::vector<ListedFile> Process::Impl::list_proc_folder(const std::string& path)
       if (files.find(fd)) add(std::to_string(fd), kLink);
   } else if (path == kTasks) {
     for (const auto& thread : threads)
-      if (thread->state != ThreadState::exited) add(std::to_string(thread->tid), kFolder);
+      if (thread->state != ThreadState::exited && is_own(*thread)) add(std::to_string(thread->tid), kFolder);
   } else {
     for (const char* name : {"comm", "stat", "status"}) add(name, kRegular);
   }
@@ -213,8 +215,13 @@ std::vector<ListedFile> Process::Impl::list_proc_folder(const std::string& path)
 
 std::shared_ptr<OpenFile> Process::Impl::open_proc_folder(const std::string& path, std::uint32_t flags) {
   if (path != kDescriptors && path != kTasks && thread_of_task(path, "") == nullptr) return nullptr;
-  return std::make_shared<ListedFolder>([this, path] { return list_proc_folder(path); },
-                                        flags & abi::kAccessMask, path);
+  // A process that inherits the descriptor lists what the one that opened it has, as long as that one runs.
+  return std::make_shared<ListedFolder>(
+      [&kernel = kernel, own = pid, path] {
+        Impl* const process = kernel.find(own);
+        return process != nullptr ? process->list_proc_folder(path) : std::vector<ListedFile>{};
+      },
+      flags & abi::kAccessMask, path);
 }
 
 Thread* Process::Impl::thread_of_task(std::string_view path, std::string_view file) {
@@ -228,7 +235,7 @@ Thread* Process::Impl::thread_of_task(std::string_view path, std::string_view fi
 }
 
 std::optional<std::string> Process::Impl::proc_text(const std::string& path) {
-  const Thread& main = *threads.front();
+  const Thread& main = main_thread();
   if (path == "/proc/self/status") return proc_status(main);
   if (path == "/proc/self/stat") return proc_stat(main, true);
   if (const Thread* thread = thread_of_task(path, "/status")) return proc_status(*thread);

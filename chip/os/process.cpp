@@ -37,15 +37,70 @@ bool sends_signal(std::uint64_t number) {
 
 }  // namespace
 
-Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const GuestClock& guest_clock)
-    : options(std::move(process_options)),
-      memory(space),
-      user(space),
-      clock(guest_clock),
+Process::Kernel::Kernel(const ProcessOptions& options, const GuestClock& its_clock)
+    : clock(its_clock),
+      log(options.log
+              ? options.log
+              : [](const std::string& sentence) { fmt::print(stderr, "rubato-chip: {}\n", sentence); }),
+      begun_path(own_path(options)),
+      begun_file(options.program),
       disk(options.disk, options.frequency_mhz),
-      resolver(options.sandbox, [this](const std::string& sentence) { log(sentence); }),
-      directory(resolver.initial_directory()),
+      resolver(options.sandbox, log),
       rng(mix64(options.seed ^ 0x6f73ULL)) {
+  // A guest that writes to a closed pipe gets its own SIGPIPE; the simulator must survive the host's.
+  std::signal(SIGPIPE, SIG_IGN);
+  children.emplace(kFirstTid, Child{});
+}
+// Files go before the network that their sockets are in.
+Process::Kernel::~Kernel() {
+  buried.clear();
+  first_image.reset();
+  processes.clear();
+}
+
+Process::Impl* Process::Kernel::find(int pid) {
+  const auto found = processes.find(pid);
+  return found != processes.end() ? found->second.get() : nullptr;
+}
+
+Process::Impl& Process::Kernel::process_of(const Thread& thread) {
+  Impl* const process = find(info(thread).pid);
+  RUBATO_CHECK(process != nullptr, "a thread acts, and its process has ended");
+  return *process;
+}
+
+Thread& Process::Kernel::create_thread(int pid) {
+  threads.push_back(std::make_unique<Thread>());
+  infos.emplace_back().pid = pid;
+  threads.back()->tid = kFirstTid + static_cast<int>(threads.size()) - 1;
+  return *threads.back();
+}
+
+std::uint64_t Process::Kernel::pending_signals() const {
+  const auto found = calling != nullptr ? processes.find(calling->pid) : processes.end();
+  return found != processes.end() ? found->second->pending_signals(*calling) : 0;
+}
+
+abi::Siginfo Process::Kernel::take_pending(std::uint64_t signals) {
+  return processes.at(calling->pid)->take_pending(*calling, signals);
+}
+
+Process::Impl::Impl(Kernel& its_kernel, ProcessOptions process_options, AddressSpace& of_program)
+    : kernel(its_kernel),
+      pid(kFirstTid),
+      options(std::move(process_options)),
+      memory(of_program),
+      user(of_program),
+      file_table(std::make_shared<FileTable>()),
+      directory(resolver.initial_directory()) {
+  load();
+  files.put(0, {std::make_shared<StandardStream>(options.stdin_fd, abi::kReadOnly, nullptr)});
+  files.put(1, {std::make_shared<StandardStream>(options.stdout_fd, abi::kWriteOnly, nullptr)});
+  files.put(2,
+            {std::make_shared<StandardStream>(options.stderr_fd, abi::kWriteOnly, options.stderr_listener)});
+}
+
+void Process::Impl::load() {
   if (options.stack_bytes < kMinStackBytes || options.stack_bytes > layout.most_stack_bytes)
     throw UsageError("run.stack_bytes is {}, expected {} to {}", options.stack_bytes, kMinStackBytes,
                      layout.most_stack_bytes);
@@ -57,42 +112,27 @@ Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const G
   memory.map(stack_low, stack_high - stack_low, Page::kRead | Page::kWrite);
   memory.map(layout.trampoline, AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
   std::memcpy(memory.host(layout.trampoline), kSigreturnCode, sizeof kSigreturnCode);
-
-  // A guest that writes to a closed pipe gets its own SIGPIPE; the simulator must survive the host's.
-  std::signal(SIGPIPE, SIG_IGN);
-  files.put(0, {std::make_shared<StandardStream>(options.stdin_fd, abi::kReadOnly, nullptr)});
-  files.put(1, {std::make_shared<StandardStream>(options.stdout_fd, abi::kWriteOnly, nullptr)});
-  files.put(2,
-            {std::make_shared<StandardStream>(options.stderr_fd, abi::kWriteOnly, options.stderr_listener)});
-
-  Thread& main = create_thread();
-  main.stack_low = stack_low;
-  main.stack_high = stack_high;
-  main.regs.pc = program.entry;
   initial_sp = build_initial_stack(options, program, memory, stack_low, stack_high, rng);
-  main.regs.x[reg::sp] = initial_sp;
 }
 
 // --- threads and waits
 // ---------------------------------------------------------------------------------------
 
-Thread* Process::Impl::find_thread(std::int64_t tid) {
+Thread* Process::Impl::find_any_thread(std::int64_t tid) const {
   const std::int64_t index = tid - kFirstTid;
   if (index < 0 || index >= static_cast<std::int64_t>(threads.size())) return nullptr;
   Thread* thread = threads[static_cast<std::size_t>(index)].get();
   return thread->state == ThreadState::exited ? nullptr : thread;
 }
 
-Thread& Process::Impl::create_thread() {
-  threads.push_back(std::make_unique<Thread>());
-  infos.emplace_back();
-  threads.back()->tid = kFirstTid + static_cast<int>(threads.size()) - 1;
-  return *threads.back();
+Thread* Process::Impl::find_thread(std::int64_t tid) {
+  Thread* const thread = find_any_thread(tid);
+  return thread != nullptr && is_own(*thread) ? thread : nullptr;
 }
 
 std::size_t Process::Impl::live_threads() const {
-  return static_cast<std::size_t>(std::count_if(threads.begin(), threads.end(), [](const auto& thread) {
-    return thread->state != ThreadState::exited;
+  return static_cast<std::size_t>(std::count_if(threads.begin(), threads.end(), [this](const auto& thread) {
+    return thread->state != ThreadState::exited && is_own(*thread);
   }));
 }
 
@@ -107,7 +147,7 @@ std::int64_t Process::Impl::block(Call& call, Wait wait) {
   }
   wait.number = call.number;
   wait.arguments = call.a;
-  if (wait.kind == WaitKind::futex) futexes[wait.futex].push_back(&call.thread);
+  if (wait.kind == WaitKind::futex) futexes[wait.key].push_back(&call.thread);
   if (wait.kind == WaitKind::files) file_waits.push_back(&call.thread);
   if (wait.deadline) timeouts.emplace(*wait.deadline, call.thread.tid);
   call.info.wait = wait;
@@ -118,7 +158,7 @@ std::int64_t Process::Impl::block(Call& call, Wait wait) {
 void Process::Impl::end_wait(Thread& thread) {
   Wait& wait = info(thread).wait;
   if (wait.kind == WaitKind::futex) {
-    const auto queue = futexes.find(wait.futex);
+    const auto queue = futexes.find(wait.key);
     if (queue != futexes.end()) {
       std::erase(queue->second, &thread);
       if (queue->second.empty()) futexes.erase(queue);
@@ -141,6 +181,7 @@ void Process::Impl::wake(Thread& thread, std::int64_t result) {
 }
 
 bool Process::Impl::retry(Thread& thread, bool timed_out) {
+  RUBATO_DCHECK(is_own(thread));
   ThreadInfo& of = info(thread);
   Call call{thread, of, of.wait.number, of.wait.arguments};
   call.timed_out = timed_out;
@@ -158,35 +199,41 @@ bool Process::Impl::retry(Thread& thread, bool timed_out) {
 }
 
 void Process::Impl::retry_file_waits() {
-  while (files_changed && !is_exited) {
+  while (files_changed && !kernel.is_over) {
     files_changed = false;
     const std::vector<Thread*> waiting(file_waits.begin(), file_waits.end());
     for (Thread* thread : waiting)
-      if (thread->state == ThreadState::blocked && !is_exited) retry(*thread, false);
+      if (thread->state == ThreadState::blocked && info(*thread).wait.kind == WaitKind::files &&
+          !kernel.is_over)
+        kernel.process_of(*thread).retry(*thread, false);
     if (file_waits.empty()) break;
   }
   files_changed = false;
 }
 
-void Process::Impl::exit_process(int exit_status) {
-  if (is_exited) return;
+// The end of the first process is that of the run. Of another one its files, memory and threads go, and its
+// parent is told.
+void Process::Impl::exit_process(int exit_status, int signal) {
+  if (is_exited || kernel.is_over) return;
   is_exited = true;
-  for (auto& of : infos)
-    if (of.transfer && of.transfer->writes) end_disk_transfer(of);
-  status = exit_status & 0xff;
+  for (const auto& thread : threads)
+    if (ThreadInfo& of = info(*thread); is_own(*thread) && of.transfer && of.transfer->writes)
+      end_disk_transfer(of);
+  if (!is_first()) return end_child(exit_status & 0xff, signal);
+  kernel.is_over = true;
+  kernel.status = exit_status & 0xff;
+  if (signal != 0) kernel.killed_by = signal;
   for (auto& thread : threads) thread->state = ThreadState::exited;
   futexes.clear();
   timeouts.clear();
   file_waits.clear();
+  if (kernel.processes.size() > 1)
+    log(fmt::format("the program has ended, and with it {} that it had started and not waited for",
+                    kernel.processes.size() == 2 ? "a process"
+                                                 : fmt::format("{} processes", kernel.processes.size() - 1)));
 }
 
-void Process::Impl::log(const std::string& sentence) const {
-  if (options.log) {
-    options.log(sentence);
-  } else {
-    fmt::print(stderr, "rubato-chip: {}\n", sentence);
-  }
-}
+void Process::Impl::log(const std::string& sentence) const { kernel.log(sentence); }
 
 // --- dispatch
 // ------------------------------------------------------------------------------------------------
@@ -234,7 +281,7 @@ SyscallOutcome Process::Impl::syscall_at_once(Thread& thread, Addr low, Addr hig
                               : sends_signal(call.number)     ? -EAGAIN
                                                               : perform(call);
   user.unbind();
-  if (is_exited) return SyscallOutcome::process_exited;
+  if (const auto end = end_of_process()) return *end;
   if (call.outcome == SyscallOutcome::blocked) return call.outcome;
   if (call.info.restores_mask)
     thread.signal_mask = call.info.saved_mask;  // it would have waited with another
@@ -251,114 +298,170 @@ SyscallOutcome Process::Impl::syscall(Thread& thread) {
   thread.regs.reservation = HartState::kNoReservation;
 
   report_lost_page(thread);
+  kernel.in_call = &thread;
   const std::int64_t result = is_exited ? 0 : perform(call);
-  if (is_exited) return SyscallOutcome::process_exited;
+  kernel.in_call = nullptr;
+  const bool is_gone = is_exited || call.outcome == SyscallOutcome::moved;
+  if (is_gone && files_changed && !kernel.is_over) retry_file_waits();
+  if (const auto end = end_of_process()) return *end;
+  if (is_gone) return call.outcome;
   const bool has_result = call.outcome == SyscallOutcome::done || call.outcome == SyscallOutcome::yielded;
   if (has_result && !call.keeps_registers) thread.regs.x[reg::a0] = static_cast<std::uint64_t>(result);
   if (files_changed) retry_file_waits();
+  if (const auto end = end_of_process()) return *end;
   if (call.outcome == SyscallOutcome::thread_exited) return call.outcome;
 
   // A signal that came before the wait began ends it at once.
   if (call.outcome == SyscallOutcome::blocked && thread.state == ThreadState::blocked) {
     const int signal = deliverable(thread);
-    if (signal == 0 || info(thread).wait.kind == WaitKind::disk) return call.outcome;
+    const WaitKind kind = info(thread).wait.kind;
+    if (signal == 0 || kind == WaitKind::disk || kind == WaitKind::vfork) return call.outcome;
     interrupt_wait(thread, signal);
   }
   if (call.outcome == SyscallOutcome::blocked) call.outcome = SyscallOutcome::done;
-  if (deliver_pending(thread) == SyscallOutcome::process_exited) return SyscallOutcome::process_exited;
-  return call.outcome;
+  deliver_pending(thread);
+  return end_of_process().value_or(call.outcome);
 }
 
 // --- the public face
 // -----------------------------------------------------------------------------------------
 
 Process::Process(ProcessOptions options, AddressSpace& memory, const GuestClock& clock)
-    : impl_(std::make_unique<Impl>(std::move(options), memory, clock)) {}
+    : kernel_(std::make_unique<Kernel>(options, clock)) {
+  auto first = std::make_unique<Impl>(*kernel_, std::move(options), memory);
+  impl_ = first.get();
+  kernel_->processes.emplace(kFirstTid, std::move(first));
+  Thread& main = kernel_->create_thread(kFirstTid);
+  main.stack_low = impl_->stack_low;
+  main.stack_high = impl_->stack_high;
+  main.regs.pc = impl_->program.entry;
+  main.regs.x[reg::sp] = impl_->initial_sp;
+}
 Process::~Process() = default;
 
-void Process::set_observer(ThreadObserver* observer) { impl_->observer = observer; }
-void Process::observe_accesses(UserMemory::Observer* observer) { impl_->user.observe(observer); }
-Thread& Process::main_thread() { return *impl_->threads.front(); }
-const std::vector<std::unique_ptr<Thread>>& Process::threads() const { return impl_->threads; }
-SyscallOutcome Process::syscall(Thread& thread) { return impl_->syscall(thread); }
-SyscallOutcome Process::syscall_at_once(Thread& thread, Addr low, Addr high) {
-  return impl_->syscall_at_once(thread, low, high);
+void Process::set_observer(ThreadObserver* observer) { kernel_->observer = observer; }
+void Process::observe_accesses(UserMemory::Observer* observer) {
+  kernel_->access_observer = observer;
+  for (const auto& [pid, process] : kernel_->processes) process->user.observe(observer);
 }
-SyscallOutcome Process::deliver_signals(Thread& thread) { return impl_->deliver_pending(thread); }
+Thread& Process::main_thread() { return *kernel_->threads.front(); }
+const std::vector<std::unique_ptr<Thread>>& Process::threads() const { return kernel_->threads; }
+SyscallOutcome Process::syscall(Thread& thread) {
+  kernel_->bury();
+  return kernel_->process_of(thread).syscall(thread);
+}
+SyscallOutcome Process::syscall_at_once(Thread& thread, Addr low, Addr high) {
+  return kernel_->process_of(thread).syscall_at_once(thread, low, high);
+}
+SyscallOutcome Process::deliver_signals(Thread& thread) {
+  const SyscallOutcome outcome = kernel_->process_of(thread).deliver_pending(thread);
+  if (outcome == SyscallOutcome::thread_exited) impl_->retry_file_waits();
+  return outcome;
+}
 bool Process::waits_at_once(const Thread& thread) const {
-  return impl_->info(thread).wait.at_once_stack.has_value();
+  return kernel_->info(thread).wait.at_once_stack.has_value();
 }
 void Process::interrupt(Thread& thread) {
   RUBATO_CHECK(waits_at_once(thread), "a wait is interrupted that is none of a capsule's call");
-  const std::uint64_t progress = impl_->info(thread).wait.progress;
-  impl_->wake(thread, progress != 0 ? static_cast<std::int64_t>(progress) : -EINTR);
+  const std::uint64_t progress = kernel_->info(thread).wait.progress;
+  kernel_->process_of(thread).wake(thread, progress != 0 ? static_cast<std::int64_t>(progress) : -EINTR);
 }
-bool Process::has_signal(const Thread& thread) { return impl_->deliverable(thread) != 0; }
+bool Process::has_signal(const Thread& thread) {
+  return kernel_->process_of(thread).deliverable(thread) != 0;
+}
 
 std::optional<std::uint64_t> Process::next_timeout() const {
-  if (impl_->files_changed && !impl_->file_waits.empty()) return impl_->now();
-  std::optional<std::uint64_t> next = impl_->itimers.front().next;
-  if (!impl_->timeouts.empty() && (!next || impl_->timeouts.begin()->first < *next))
-    next = impl_->timeouts.begin()->first;
-  const std::optional<std::uint64_t> timer = impl_->next_timer();
-  return timer && (!next || *timer < *next) ? timer : next;
+  if (kernel_->files_changed && !kernel_->file_waits.empty()) return nanoseconds();
+  std::optional<std::uint64_t> next;
+  if (!kernel_->timeouts.empty()) next = kernel_->timeouts.begin()->first;
+  for (const auto& [pid, process] : kernel_->processes)
+    for (const auto& timer : {process->itimers.front().next, process->next_timer()})
+      if (timer && (!next || *timer < *next)) next = timer;
+  return next;
 }
 
 void Process::expire_timeouts() {
-  const std::uint64_t now = impl_->now();
-  IntervalTimer& alarm = impl_->itimers.front();
-  if (alarm.next && *alarm.next <= now && !impl_->is_exited) {
-    alarm.next.reset();
-    if (alarm.interval != 0) alarm.next = now + alarm.interval;
-    abi::Siginfo siginfo{};
-    siginfo.signo = abi::kSigAlrm;
-    siginfo.code = 0x80;  // SI_KERNEL
-    impl_->send_signal(nullptr, siginfo);
-  }
-  if (!impl_->is_exited) impl_->expire_cpu_itimers();
-  if (!impl_->is_exited) impl_->expire_timers();
-  while (!impl_->is_exited && !impl_->timeouts.empty() && impl_->timeouts.begin()->first <= now) {
-    Thread& thread = *impl_->threads[static_cast<std::size_t>(impl_->timeouts.begin()->second - kFirstTid)];
-    Wait& wait = impl_->info(thread).wait;
+  kernel_->bury();
+  // A timer may end its process.
+  std::vector<int> pids;
+  for (const auto& [pid, process] : kernel_->processes) pids.push_back(pid);
+  for (const int pid : pids)
+    if (Impl* const process = kernel_->find(pid)) process->expire_own_timers();
+  const std::uint64_t now = nanoseconds();
+  while (!kernel_->is_over && !kernel_->timeouts.empty() && kernel_->timeouts.begin()->first <= now) {
+    Thread& thread =
+        *kernel_->threads[static_cast<std::size_t>(kernel_->timeouts.begin()->second - kFirstTid)];
+    Impl& process = kernel_->process_of(thread);
+    Wait& wait = kernel_->info(thread).wait;
     switch (wait.kind) {
       case WaitKind::futex:
-        impl_->wake(thread, -ETIMEDOUT);
+        process.wake(thread, -ETIMEDOUT);
         break;
       case WaitKind::signal:
-        impl_->wake(thread, -EAGAIN);
+        process.wake(thread, -EAGAIN);
         break;
       case WaitKind::disk:
-        impl_->finish_disk_wait(thread);
+        process.finish_disk_wait(thread);
         break;
       case WaitKind::files:
         // The wait ends whatever the files say; a try that would wait on is a bug.
-        RUBATO_CHECK(impl_->retry(thread, true), "a wait for files outlived its time");
+        RUBATO_CHECK(process.retry(thread, true), "a wait for files outlived its time");
         break;
       default:
-        impl_->wake(thread, 0);
+        process.wake(thread, 0);
         break;
     }
   }
   impl_->retry_file_waits();
 }
 
-bool Process::exited() const { return impl_->is_exited; }
-int Process::exit_status() const { return impl_->status; }
-std::optional<int> Process::death_signal() const { return impl_->killed_by; }
-std::uint64_t Process::nanoseconds() const { return impl_->now(); }
+void Process::Impl::expire_own_timers() {
+  IntervalTimer& alarm = itimers.front();
+  if (alarm.next && *alarm.next <= now() && !is_exited) {
+    alarm.next.reset();
+    if (alarm.interval != 0) alarm.next = now() + alarm.interval;
+    abi::Siginfo siginfo{};
+    siginfo.signo = abi::kSigAlrm;
+    siginfo.code = 0x80;  // SI_KERNEL
+    send_signal(nullptr, siginfo);
+  }
+  if (!is_exited) expire_cpu_itimers();
+  if (!is_exited) expire_timers();
+}
+
+bool Process::exited() const { return kernel_->is_over; }
+int Process::exit_status() const { return kernel_->status; }
+std::optional<int> Process::death_signal() const { return kernel_->killed_by; }
+std::uint64_t Process::nanoseconds() const { return kernel_->clock.nanoseconds(); }
 const AddressSpace& Process::memory() const { return impl_->memory; }
+const AddressSpace& Process::memory(const Thread& thread) const {
+  const Impl* const process = kernel_->find(kernel_->info(thread).pid);
+  return process != nullptr ? process->memory : impl_->memory;
+}
 const Symbols& Process::symbols() const { return impl_->program.symbols; }
+const Symbols& Process::symbols(const Thread& thread) const {
+  const Impl* const process = kernel_->find(kernel_->info(thread).pid);
+  return process != nullptr ? process->program.symbols : symbols();
+}
 const LockMarks& Process::lock_marks() const { return impl_->program.lock_marks; }
-const Disk& Process::disk() const { return impl_->disk; }
+const Disk& Process::disk() const { return kernel_->disk; }
 Addr Process::entry() const { return impl_->program.entry; }
 std::optional<std::uint64_t> Process::errno_offset() const { return impl_->program.errno_offset; }
 std::pair<Addr, Addr> Process::mappings() const {
   return {impl_->layout.mappings, impl_->stack_low - Layout::kGuardBytes};
 }
+std::uint64_t Process::processes_made() const { return kernel_->made; }
+std::uint64_t Process::mapped_bytes() const {
+  std::uint64_t sum = impl_->memory.mapped_bytes();
+  std::set<const AddressSpace*> seen{&impl_->memory};
+  for (const auto& [pid, process] : kernel_->processes)
+    if (seen.insert(&process->memory).second) sum += process->memory.mapped_bytes();
+  return sum;
+}
 
 std::vector<std::pair<std::string, std::uint64_t>> Process::unknown_calls() const {
   std::vector<std::pair<std::string, std::uint64_t>> calls;
-  for (const auto& [number, count] : impl_->unknown) calls.emplace_back(syscall_name(number), count);
+  for (const auto& [number, count] : kernel_->unknown) calls.emplace_back(syscall_name(number), count);
   return calls;
 }
 

@@ -1,6 +1,7 @@
-// The emulated Linux process: memory map, threads, files, futexes, time. Knows nothing of cores or cycles:
-// the code that runs threads (fast-forward, or the detailed cores through ThreadScheduler) calls syscall() at
-// each ecall. ThreadObserver tells it when a thread becomes runnable. C1 to C3.
+// The emulated Linux process, and those that it makes: memory, threads, files, futexes, time. Knows nothing
+// of cores or cycles: the code that runs threads (fast-forward, or the detailed cores through
+// ThreadScheduler) calls syscall() at each ecall. ThreadObserver tells it when a thread becomes runnable. C1
+// to C3.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,6 +30,7 @@ namespace rubato::chip {
 
 class CheckpointReader;  // chip/memory/checkpoint_file.hpp
 class CheckpointWriter;
+struct GuestSpace;  // chip/os/guest_space.hpp
 
 struct ProcessOptions {
   std::string program;                   ///< path of the ELF file on the host
@@ -36,8 +38,9 @@ struct ProcessOptions {
   std::vector<std::string> environment;  ///< "NAME=value"
   std::string argv0;                     ///< the program's name for itself; empty: as `program`
   const std::string& name() const { return argv0.empty() ? program : argv0; }
-  std::string sandbox;     ///< --sandbox: every file access is confined to this directory; empty: none
-  std::uint64_t seed = 1;  ///< of getrandom and AT_RANDOM
+  std::string executed_path;  ///< of the program in the guest's view, if a process has executed it
+  std::string sandbox;        ///< --sandbox: every file access is confined to this directory; empty: none
+  std::uint64_t seed = 1;     ///< of getrandom and AT_RANDOM
   std::uint64_t stack_bytes = 8u << 20;
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< that may be written at once; beyond: ENOMEM
   /// The host's memory that this process may fill; what would take it beyond: ENOMEM.
@@ -67,6 +70,15 @@ class GuestClock {
 class ThreadObserver {
  public:
   virtual ~ThreadObserver() = default;
+  /// Empty, or why the program can make no processes, as a part of a sentence.
+  virtual std::string why_no_processes() const { return {}; }
+  /// Memory for another process; its deleter is told when the last process has left it. Null: `why` says, in
+  /// a part of a sentence, why there can be no (further) process.
+  virtual std::shared_ptr<GuestSpace> make_space(std::string& why) {
+    return why = "the program has no place for them", nullptr;
+  }
+  /// `thread`, which may be on a core or wait for one, has ended by another thread's call or a signal.
+  virtual void on_ended(Thread&) {}
   /// `thread` was created or woken and may run now.
   virtual void on_runnable(Thread& thread) = 0;
   /// All actions until the call with null are made for the system call that `thread` waits in.
@@ -85,6 +97,7 @@ enum class SyscallOutcome : std::uint8_t {
   done,     ///< a0 holds the result; the thread goes on behind the ecall
   blocked,  ///< the thread waits; when on_runnable() announces it, a0 is set and it goes on behind the ecall
   yielded,  ///< sched_yield: done, but let others run first
+  moved,    ///< execve: the thread is runnable and goes on in other memory, with registers of its own
   thread_exited,   ///< this thread is gone
   process_exited,  ///< exit_group or a fatal signal: exit_status() or death_signal() is set
 };
@@ -158,6 +171,10 @@ class Process {
   std::uint64_t nanoseconds() const;
   const AddressSpace& memory() const;
   const Symbols& symbols() const;
+  /// The memory and symbols of the process of `thread`; memory() and symbols() are those of the program as it
+  /// was loaded.
+  const AddressSpace& memory(const Thread& thread) const;
+  const Symbols& symbols(const Thread& thread) const;
   const LockMarks& lock_marks() const;
   const Disk& disk() const;
   Addr entry() const;
@@ -175,9 +192,19 @@ class Process {
   /// Unknown system calls met so far, name and count each (C2).
   std::vector<std::pair<std::string, std::uint64_t>> unknown_calls() const;
 
+  /// False for a fault of a thread of the first process. Another process ends by the signal of its fault,
+  /// which is told in a sentence, and the thread with it.
+  bool end_by_fault(Thread& thread, const Fault& fault);
+  /// Processes that other processes made, so far.
+  std::uint64_t processes_made() const;
+  /// Bytes that are mapped in all processes together.
+  std::uint64_t mapped_bytes() const;
+
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Kernel;
+  std::unique_ptr<Kernel> kernel_;
+  Impl* impl_;  // the program as it was loaded: reports name its functions
 };
 
 }  // namespace rubato::chip

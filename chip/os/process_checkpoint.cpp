@@ -32,13 +32,15 @@ std::uint64_t system_call_of(const Thread& thread) { return thread.regs.x[reg::a
 // The cores that a thread may use, other threads, and files that list the chip's cores.
 bool Process::asks_for_chip(const Thread& thread) const {
   constexpr std::uint64_t kOpenat = 56, kSetAffinity = 122, kGetAffinity = 123, kGetcpu = 168, kClone = 220,
-                          kMark = 250, kClone3 = 435;
+                          kExecve = 221, kMark = 250, kExecveat = 281, kClone3 = 435;
   switch (system_call_of(thread)) {
     case kSetAffinity:
     case kGetAffinity:
     case kGetcpu:
     case kClone:
     case kClone3:
+    case kExecve:
+    case kExecveat:
     case kMark:
       return true;
     case kOpenat: {
@@ -60,6 +62,8 @@ void Process::keep_output() {
 
 void Process::save(CheckpointWriter& file) const {
   const Impl& p = *impl_;
+  if (kernel_->made != 0) refuse("the program has started other processes");
+  if (kernel_->first_image != nullptr) refuse("the program has executed another program");
   if (p.threads.size() != 1) refuse("the program has started other threads");
   const Thread& thread = *p.threads[0];
   const ThreadInfo& info = p.infos[0];

@@ -21,6 +21,8 @@
 #include "chip/disk/disk.hpp"
 #include "chip/os/elf_loader.hpp"
 #include "chip/os/file_table.hpp"
+#include "chip/os/guest_space.hpp"
+#include "chip/os/kernel.hpp"
 #include "chip/os/linux_abi.hpp"
 #include "chip/os/network.hpp"
 #include "chip/os/open_file.hpp"
@@ -48,49 +50,6 @@ struct Layout {
                                                << 20;  ///< below the main stack, never mapped
 };
 
-inline constexpr int kFirstTid = 1000;
-inline constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  ///< bytes of one call, as Linux
-
-enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal, disk };
-
-/// Why a thread is blocked.
-struct Wait {
-  WaitKind kind = WaitKind::none;
-  Addr futex = 0;
-  std::uint32_t bitset = 0;
-  bool is_lock = false;                   ///< FUTEX_LOCK_PI: the waker hands the lock over
-  std::optional<std::uint64_t> deadline;  ///< ns; in Impl::timeouts too
-  Addr remaining = 0;                     ///< nanosleep: where an interrupted sleep stores what is left
-  std::uint64_t signals = 0;              ///< rt_sigtimedwait: the set waited for
-  std::uint64_t number = 0;               ///< the system call, tried again when files change, or restarted
-  std::uint64_t progress = 0;             ///< bytes a blocked write has moved already
-  /// A capsule's call that is tried again may reach the same memory as at first, with this stack (P49, P50).
-  std::optional<std::pair<Addr, Addr>> at_once_stack{};
-  std::array<std::uint64_t, 6> arguments{};
-};
-
-/// The transfer that a thread will make when its request of the disk is done (P80).
-struct DiskTransfer {
-  std::shared_ptr<OpenFile> file;
-  std::vector<abi::Iovec> ranges{};  ///< of a read
-  std::int64_t offset = 0;
-  bool writes = false;
-  bool moves_position = false;
-  std::vector<std::byte> data{};  ///< of a write; none: fsync()
-};
-
-/// State of a thread that Process keeps beyond Thread.
-struct ThreadInfo {
-  Wait wait;
-  std::unique_ptr<DiskTransfer> transfer;  ///< of a wait for the disk
-  SignalQueue pending;                     ///< signals sent to this thread
-  abi::StackT alternate_stack{0, abi::kSsDisable, 0, 0};
-  std::uint64_t saved_mask = 0;  ///< of sigsuspend and ppoll, put back when the handler returns
-  bool restores_mask = false;
-  std::uint64_t cpu_shown = 0;  ///< the latest time that its CPU-time clock has shown
-  std::string name;
-};
-
 /// A system call in progress.
 struct Call {
   Thread& thread;
@@ -107,8 +66,16 @@ struct Call {
   std::int64_t i64(unsigned i) const { return static_cast<std::int64_t>(a[i]); }
 };
 
-struct Process::Impl final : SignalSource {
-  Impl(ProcessOptions options, AddressSpace& memory, const GuestClock& clock);
+struct Process::Impl final {
+  /// The first process, in memory of the program.
+  Impl(Kernel& kernel, ProcessOptions options, AddressSpace& memory);
+  /// A process like `parent`, in `space` (null: the parent's).
+  Impl(const Impl& parent, int pid, std::shared_ptr<GuestSpace> space, bool shares_files);
+  /// `before` goes on with the program that `options` name, in `space`.
+  /// @throws UsageError for what cannot be loaded; `before` is as it was then.
+  Impl(const Impl& before, ProcessOptions options, std::shared_ptr<GuestSpace> space);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   using Handler = std::int64_t (Impl::*)(Call&);
   static Handler handler_of(std::uint64_t number);
@@ -126,12 +93,14 @@ struct Process::Impl final : SignalSource {
 
   // --- process.cpp: threads and waits
   // ------------------------------------------------------------------------
-  ThreadInfo& info(const Thread& thread) { return infos[static_cast<std::size_t>(thread.tid - kFirstTid)]; }
-  const ThreadInfo& info(const Thread& thread) const {
-    return infos[static_cast<std::size_t>(thread.tid - kFirstTid)];
-  }
+  ThreadInfo& info(const Thread& thread) const { return kernel.info(thread); }
+  bool is_own(const Thread& thread) const { return info(thread).pid == pid; }
+  bool is_first() const { return pid == kFirstTid; }
+  /// A thread of this process, or null.
   Thread* find_thread(std::int64_t tid);
-  Thread& create_thread();
+  /// A thread of any process, or null.
+  Thread* find_any_thread(std::int64_t tid) const;
+  Thread& main_thread() const { return *threads[static_cast<std::size_t>(pid - kFirstTid)]; }
   std::size_t live_threads() const;
   /// Blocks the calling thread; its result comes from wake().
   std::int64_t block(Call& call, Wait wait);
@@ -142,9 +111,16 @@ struct Process::Impl final : SignalSource {
   void retry_file_waits();
   bool retry(Thread& thread, bool timed_out);
   void exit_thread(Thread& thread);
-  void exit_process(int status);
+  /// `signal`: that has killed it, or 0.
+  void exit_process(int status, int signal = 0);
+  void expire_own_timers();
   void log(const std::string& sentence) const;
   std::uint64_t now() const { return clock.nanoseconds(); }
+  /// The outcome of a call by a thread of this process if the run or the process is over.
+  std::optional<SyscallOutcome> end_of_process() const {
+    if (kernel.is_over) return SyscallOutcome::process_exited;
+    return is_exited ? std::optional(SyscallOutcome::thread_exited) : std::nullopt;
+  }
 
   // --- sys_signals.cpp
   // ---------------------------------------------------------------------------------------
@@ -155,6 +131,8 @@ struct Process::Impl final : SignalSource {
   void send_signal(Thread* target, PendingSignal sent);
   /// As a call of the program does. @returns 0, or -EAGAIN: as many are queued as may be.
   std::int64_t queue_signal(Thread* target, const abi::Siginfo& siginfo);
+  /// To thread `tid` of any process, or of the process `of` if that is not 0.
+  std::int64_t signal_thread(std::int32_t of, std::int32_t tid, int signal, const abi::Siginfo& siginfo);
   /// Takes the oldest of `signal` from `queue`, for delivery.
   abi::Siginfo take_signal(SignalQueue& queue, int signal);
   /// A signal that is ignored now is not pending any more.
@@ -169,11 +147,8 @@ struct Process::Impl final : SignalSource {
   int deliverable(const Thread& thread);
   bool is_ignored(int signal) const;
   void kill(int signal);
-
-  // SignalSource, of the thread whose call is being made.
-  std::uint64_t pending_signals() const override;
-  abi::Siginfo take_pending(std::uint64_t signals) override;
-  std::uint64_t signals_sent() const override { return sent_signals; }
+  std::uint64_t pending_signals(const ThreadInfo& of) const { return of.pending.mask() | pending.mask(); }
+  abi::Siginfo take_pending(ThreadInfo& of, std::uint64_t signals);
 
   // --- sys_threads.cpp
   // ---------------------------------------------------------------------------------------
@@ -187,9 +162,49 @@ struct Process::Impl final : SignalSource {
   std::int64_t clone_thread(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid, Addr tls,
                             Addr child_tid);
   void release_robust_list(Thread& thread);
+  FutexKey key_of(Addr word) const;
+  /// A fork has made files of shared memory without one: threads that wait there have other keys.
+  void rename_futexes();
+
+  // --- sys_processes.cpp, sys_execve.cpp
+  // ---------------------------------------------------------------------
+  /// Tells that there can be no processes. @returns -ENOSYS.
+  std::int64_t refuse_processes(Call& call, const std::string& why);
+  /// New memory for a process, or null: there may be no more, which has been told.
+  std::shared_ptr<GuestSpace> make_space(Call& call, std::int64_t& error);
+  std::int64_t clone_process(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid, Addr tls,
+                             Addr child_tid);
+  /// Another process has the same memory: one of the two comes from vfork.
+  bool shares_memory() const;
+  /// No process is in the program's own memory any longer.
+  void release_program_memory();
+  void close_files();
+  /// The other threads end, as in an exec or at the end of the process.
+  void end_threads(const Thread* but);
+  /// The end of a process that is not the first.
+  void end_child(int status, int signal);
+  void tell_parent(const Child& of);
+  /// A thread of the parent that waits for the end of `pid`, or for it to have its own memory, goes on.
+  void release_vfork_waiter();
+  struct ChildQuery {
+    std::int32_t kind = 0, id = 0;  ///< as those of waitid()
+    std::uint32_t options = 0;
+  };
+  /// The child that the call waits for; 0: none yet, and the call waits if it may; or -errno.
+  std::int64_t await_child(Call& call, const ChildQuery& query);
+  bool is_asked_for(int child, const Child& of, const ChildQuery& query) const;
+  void reap(int child);
+  std::int64_t execute(Call& call, ProcessOptions its_options);
+  struct ProgramFile {
+    std::string host, guest;  ///< paths; the guest's is empty if the host cannot tell it
+  };
+  std::int64_t program_file(std::int32_t from, const std::string& path, ProgramFile& result);
+  std::int64_t read_strings(Addr list, std::uint64_t& room, std::vector<std::string>& result) const;
 
   // --- sys_memory.cpp
   // ----------------------------------------------------------------------------------------
+  /// Bytes that may be written now, of all processes.
+  std::uint64_t writable_bytes() const;
   /// True if `more` bytes may be mapped writable besides those that are.
   bool has_room(std::uint64_t more) const;
   /// True if [a, a + bytes), whole pages, may get `rights`.
@@ -344,22 +359,32 @@ struct Process::Impl final : SignalSource {
 #include "chip/os/syscalls.inc"
 #undef RUBATO_SYSCALL
 
+  Kernel& kernel;
+  const int pid;
   ProcessOptions options;
+  std::shared_ptr<GuestSpace> space;  ///< null: the program's own memory
   AddressSpace& memory;
   const Layout layout{memory};
   UserMemory user;
-  const GuestClock& clock;
-  ThreadObserver* observer = nullptr;
 
-  std::vector<std::unique_ptr<Thread>> threads;
-  std::deque<ThreadInfo> infos;                      // by tid - kFirstTid
-  std::map<Addr, std::deque<Thread*>> futexes;       // waiters, first come first
-  std::set<std::pair<std::uint64_t, int>> timeouts;  // (ns, tid)
-  std::deque<Thread*> file_waits;
-  bool files_changed = false;  ///< a pipe or counter may be ready that was not
+  // State that it shares with other processes.
+  const GuestClock& clock = kernel.clock;
+  ThreadObserver*& observer = kernel.observer;
+  std::vector<std::unique_ptr<Thread>>& threads = kernel.threads;
+  std::deque<ThreadInfo>& infos = kernel.infos;
+  std::map<FutexKey, std::deque<Thread*>>& futexes = kernel.futexes;
+  std::set<std::pair<std::uint64_t, int>>& timeouts = kernel.timeouts;
+  std::deque<Thread*>& file_waits = kernel.file_waits;
+  bool& files_changed = kernel.files_changed;
+  ThreadInfo*& calling = kernel.calling;
+  std::uint64_t& sent_signals = kernel.sent_signals;
+  Disk& disk = kernel.disk;
+  Network& network = kernel.network;
+  PathResolver& resolver = kernel.resolver;
+  std::uint64_t& next_pipe = kernel.next_pipe;
+  Rng& rng = kernel.rng;
+  std::map<std::uint64_t, std::uint64_t>& unknown = kernel.unknown;
 
-  ThreadInfo* calling = nullptr;  ///< whose call is being made, or was made last
-  std::uint64_t sent_signals = 0;
   std::array<abi::Sigaction, abi::kSignals + 1> actions{};
   SignalQueue pending;  // signals sent to the process
   /// RLIMIT_SIGPENDING: signals that queue at once.
@@ -369,24 +394,27 @@ struct Process::Impl final : SignalSource {
   std::map<std::int32_t, PosixTimer> posix_timers;  // by the guest's number
   std::vector<std::weak_ptr<TimerFile>> timer_files;
 
-  LoadedProgram program;
-  Addr brk_start = 0, brk_now = 0, brk_mapped = 0;
+  std::shared_ptr<LoadedProgram> image = std::make_shared<LoadedProgram>();  ///< also of processes forked
+  LoadedProgram& program = *image;
+  struct Heap {
+    Addr start = 0, now = 0, mapped = 0;
+  };
+  std::shared_ptr<Heap> heap = std::make_shared<Heap>();  ///< of all processes in the same memory
+  Addr &brk_start = heap->start, &brk_now = heap->now, &brk_mapped = heap->mapped;
   Addr stack_low = 0, stack_high = 0, initial_sp = 0;
 
-  Disk disk;
-  Network network;
-  FileTable files;
-  PathResolver resolver;
+  std::shared_ptr<FileTable> file_table;  ///< of several processes, if they share it (CLONE_FILES)
+  FileTable& files = *file_table;
   std::string directory;  // the guest's working directory
   std::uint32_t umask = 022;
-  std::uint64_t next_pipe = 1000;
-  Rng rng;
 
   std::array<std::string, 2> printed_before;  // of a restored program: standard output and error
   bool is_exited = false;
-  int status = 0;
-  std::optional<int> killed_by;
-  std::map<std::uint64_t, std::uint64_t> unknown;  // number -> count
+  std::uint64_t waited_nanoseconds = 0;  ///< CPU time of children that it has waited for
+
+ private:
+  /// Loads options.program, and makes its stack.
+  void load();
 };
 
 }  // namespace rubato::chip

@@ -64,14 +64,9 @@ std::uint32_t SignalFile::poll(std::uint32_t events) {
   return (source_.pending_signals() & signals_) != 0 ? events & PollBits::kIn : 0;
 }
 
-std::uint64_t Process::Impl::pending_signals() const {
-  const std::uint64_t own = calling != nullptr ? calling->pending.mask() : 0;
-  return own | pending.mask();
-}
-
-abi::Siginfo Process::Impl::take_pending(std::uint64_t signals) {
-  const int own = calling != nullptr ? calling->pending.lowest(signals) : 0;
-  return own != 0 ? take_signal(calling->pending, own) : take_signal(pending, pending.lowest(signals));
+abi::Siginfo Process::Impl::take_pending(ThreadInfo& of, std::uint64_t signals) {
+  const int own = of.pending.lowest(signals);
+  return own != 0 ? take_signal(of.pending, own) : take_signal(pending, pending.lowest(signals));
 }
 
 std::int64_t Process::Impl::sys_signalfd4(Call& call) {
@@ -81,7 +76,7 @@ std::int64_t Process::Impl::sys_signalfd4(Call& call) {
   *signals &= ~(bit_of(abi::kSigKill) | bit_of(abi::kSigStop));
   if (call.i32(0) == -1)
     return install(
-        std::make_shared<SignalFile>(*this, *signals, abi::kReadOnly | (call.u32(3) & abi::kNonBlock)),
+        std::make_shared<SignalFile>(kernel, *signals, abi::kReadOnly | (call.u32(3) & abi::kNonBlock)),
         (call.u32(3) & abi::kCloseOnExec) != 0);
   const auto found = files.find(call.i32(0));
   if (!found) return -EBADF;

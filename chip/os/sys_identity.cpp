@@ -1,5 +1,5 @@
-// System calls by which a program would become another user or wait for a child: there is one user, and no
-// child.
+// System calls by which a program would become another user, or be scheduled otherwise: there is one user,
+// and every thread is an ordinary one.
 // SPDX-License-Identifier: MIT
 #include "chip/os/process_impl.hpp"
 
@@ -24,24 +24,13 @@ std::int64_t Process::Impl::sys_setfsuid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_setfsgid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_setgroups(Call&) { return -EPERM; }
 
-std::int64_t Process::Impl::sys_waitid(Call& call) {
-  constexpr std::int32_t kMostKind = 3;  // P_PIDFD
-  constexpr std::uint32_t kExited = 4, kStopped = 2, kContinued = 8, kOptions = 0xe000000f | 0x01000000;
-  const std::uint32_t wanted = call.u32(3);
-  if (call.i32(0) < 0 || call.i32(0) > kMostKind || (wanted & ~kOptions) != 0) return -EINVAL;
-  if ((wanted & (kExited | kStopped | kContinued)) == 0) return -EINVAL;
-  if (call.i32(0) == 1 && call.i32(1) <= 0) return -EINVAL;
-  if (call.i32(0) == kMostKind && !files.find(call.i32(1))) return -EBADF;
-  return -ECHILD;
-}
-
 // --- scheduling: every thread is an ordinary one
 // --------------------------------------------------------------
 
 std::int64_t Process::Impl::sys_sched_rr_get_interval(Call& call) {
   constexpr std::int64_t kSlice = 3000000;  // of an ordinary thread, as Linux has it by default
   if (call.i32(0) < 0) return -EINVAL;
-  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
   return user.put(call.a[1], abi::Timespec{0, kSlice}) ? 0 : -EFAULT;
 }
 
@@ -63,7 +52,7 @@ std::int64_t Process::Impl::sys_sched_getattr(Call& call) {
   if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) < sizeof result ||
       call.u32(2) > AddressSpace::kPageBytes || call.u32(3) != 0)
     return -EINVAL;
-  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
   result.bytes = sizeof result;
   return user.put(call.a[1], result) ? 0 : -EFAULT;
 }
@@ -75,7 +64,7 @@ std::int64_t Process::Impl::sys_sched_setattr(Call& call) {
   if (!wanted) return -EFAULT;
   if (wanted->bytes != 0 && wanted->bytes < sizeof *wanted) return -E2BIG;
   if (wanted->policy > kMostPolicy || wanted->policy == 4) return -EINVAL;
-  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
   const bool is_ordinary = wanted->policy == kOrdinary || wanted->policy == kBatch || wanted->policy == kIdle;
   if (!is_ordinary || wanted->nice < 0) return -EPERM;
   return wanted->priority == 0 ? 0 : -EINVAL;

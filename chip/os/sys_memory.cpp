@@ -37,12 +37,21 @@ bool is_user_range(const Layout& layout, Addr a, std::uint64_t bytes) {
 // Memory costs the host something only where it is written, so what may be written is what is limited:
 // address space that is only reserved (PROT_NONE, as for a thread's heap) is free.
 bool Process::Impl::has_room(std::uint64_t more) const {
-  const std::uint64_t used = memory.writable_bytes();
+  const std::uint64_t used = writable_bytes();
   if (used > options.memory_bytes || more > options.memory_bytes - used) return false;
   // The host's memory is what is written of it, so only where all of that might be too much is it looked at.
   if (used <= options.host_bytes && more <= options.host_bytes - used) return true;
   const std::uint64_t resident = resident_bytes();
   return resident <= options.host_bytes && more <= options.host_bytes - resident;
+}
+
+std::uint64_t Process::Impl::writable_bytes() const {
+  std::uint64_t sum = memory.writable_bytes();
+  if (kernel.processes.size() == 1) return sum;
+  std::set<const AddressSpace*> seen{&memory};
+  for (const auto& [other, process] : kernel.processes)
+    if (seen.insert(&process->memory).second) sum += process->memory.writable_bytes();
+  return sum;
 }
 
 bool Process::Impl::has_room_for(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
@@ -119,7 +128,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   if ((flags & abi::kMapUntracked) != 0) rights |= Page::kUntracked;
   // Memory without reserve is an address range of which little will be written.
   const bool is_sparse =
-      (flags & abi::kMapNoReserve) != 0 && memory.writable_bytes() + bytes <= options.memory_bytes;
+      (flags & abi::kMapNoReserve) != 0 && writable_bytes() + bytes <= options.memory_bytes;
   if (!is_sparse && !has_room_for(a, bytes, rights)) return -ENOMEM;
   if (view.file || view.is_shared) {
     if (const int error = memory.map_file(a, bytes, rights, view); error != 0) return -error;

@@ -217,13 +217,7 @@ std::int64_t Process::Impl::sys_readlinkat(Call& call) {
   if (where.is_virtual) {
     std::string link;
     if (where.absolute == "/proc/self/exe") {
-      // A program that was given a name is not told where it is: nothing of its run depends on that then.
-      if (!options.argv0.empty()) {
-        link = options.argv0.starts_with('/') ? options.argv0 : "/" + options.argv0;
-      } else if (char* path = ::realpath(options.program.c_str(), nullptr); path != nullptr) {
-        link = path;
-        std::free(path);
-      }
+      link = own_path(options);
     } else if (where.absolute == "/proc/self/cwd") {
       link = directory;
     } else if (where.absolute.starts_with("/proc/self/fd/")) {

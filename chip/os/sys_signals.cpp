@@ -24,7 +24,7 @@ bool is_ignored_by_default(int signal) {
     case abi::kSigUrg:
     case abi::kSigWinch:
       return true;
-    // Stop signals are ignored, because no process could continue a stopped guest.
+    // Stop signals are ignored: job control is not there.
     case abi::kSigStop:
     case abi::kSigTstp:
     case abi::kSigTtin:
@@ -35,11 +35,11 @@ bool is_ignored_by_default(int signal) {
   }
 }
 
-abi::Siginfo sent_by_process(int signal, std::int32_t code) {
+abi::Siginfo sent_by_process(int pid, int signal, std::int32_t code) {
   abi::Siginfo siginfo{};
   siginfo.signo = signal;
   siginfo.code = code;
-  siginfo.sender = {kFirstTid, kGuestUser, 0};
+  siginfo.sender = {pid, kGuestUser, 0};
   return siginfo;
 }
 
@@ -54,11 +54,7 @@ bool Process::Impl::is_ignored(int signal) const {
   return handler == 1 || (handler == 0 && is_ignored_by_default(signal));
 }
 
-void Process::Impl::kill(int signal) {
-  if (is_exited) return;
-  killed_by = signal;
-  exit_process(128 + signal);
-}
+void Process::Impl::kill(int signal) { exit_process(128 + signal, signal); }
 
 // As Linux: the thread's own come first, then those of the process; of each the lowest number.
 int Process::Impl::deliverable(const Thread& thread) {
@@ -81,7 +77,7 @@ std::int64_t Process::Impl::queue_signal(Thread* target, const abi::Siginfo& sig
   constexpr std::int32_t kSentByKill = 0;  // SI_USER: as in Linux it comes even so, if not as often as sent
   if (siginfo.signo >= abi::kFirstRealtime && !is_ignored(siginfo.signo)) {
     std::size_t queued = pending.size();
-    for (const ThreadInfo& of : infos) queued += of.pending.size();
+    for (const ThreadInfo& of : infos) queued += of.pid == pid ? of.pending.size() : 0;
     if (queued >= most_pending) {
       const std::uint64_t mask = target != nullptr ? info(*target).pending.mask() : pending.mask();
       if (siginfo.code != kSentByKill) return -EAGAIN;
@@ -102,7 +98,8 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   };
   const auto keeps = [&](const Thread& thread) {  // until its capsule's call is done (P42), or the disk's
     const Wait& wait = info(thread).wait;
-    return thread.state == ThreadState::blocked && (wait.at_once_stack || wait.kind == WaitKind::disk);
+    return thread.state == ThreadState::blocked &&
+           (wait.at_once_stack || wait.kind == WaitKind::disk || wait.kind == WaitKind::vfork);
   };
   const auto takes = [&](const Thread& thread) {
     return thread.state != ThreadState::exited && !keeps(thread) &&
@@ -113,6 +110,7 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   if (target == nullptr)
     for (const auto& thread : threads) {
       if (chosen != nullptr) break;
+      if (!is_own(*thread)) continue;
       if (takes(*thread)) chosen = thread.get();
       is_kept =
           is_kept || (chosen == nullptr && keeps(*thread) && (thread->signal_mask & bit_of(signal)) == 0);
@@ -142,16 +140,17 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
     return;
   }
   interrupt_wait(*chosen, signal);
-  if (deliver_pending(*chosen) != SyscallOutcome::process_exited && observer != nullptr)
-    observer->on_runnable(*chosen);
+  deliver_pending(*chosen);
+  if (!end_of_process() && observer != nullptr) observer->on_runnable(*chosen);
 }
 
 void Process::Impl::interrupt_wait(Thread& thread, int signal) {
   Wait& wait = info(thread).wait;
   // Waits with a time limit, sigsuspend and poll are never restarted.
-  const bool restarts =
-      (actions[static_cast<std::size_t>(signal)].flags & abi::kSaRestart) != 0 && !wait.deadline &&
-      (wait.kind == WaitKind::futex || (wait.kind == WaitKind::files && !is_poll(wait.number)));
+  const bool restarts = (actions[static_cast<std::size_t>(signal)].flags & abi::kSaRestart) != 0 &&
+                        !wait.deadline &&
+                        (wait.kind == WaitKind::futex || wait.kind == WaitKind::child ||
+                         (wait.kind == WaitKind::files && !is_poll(wait.number)));
   if (wait.kind == WaitKind::sleep && wait.remaining != 0 && wait.deadline) {
     const std::uint64_t left = *wait.deadline > now() ? *wait.deadline - now() : 0;
     user.put(wait.remaining, abi::Timespec{static_cast<std::int64_t>(left / 1000000000),
@@ -185,7 +184,7 @@ SyscallOutcome Process::Impl::deliver_pending(Thread& thread) {
       kill(abi::kSigSegv);
     }
   }
-  if (is_exited) return SyscallOutcome::process_exited;
+  if (const auto end = end_of_process()) return *end;
   // A mask that sigsuspend or ppoll set lasts until a handler has saved it, or until the call is over.
   ThreadInfo& of = info(thread);
   if (of.restores_mask && thread.state == ThreadState::runnable) {
@@ -250,7 +249,7 @@ std::int64_t Process::Impl::sys_rt_sigreturn(Call& call) {
 }
 
 bool Process::deliver_fault(Thread& thread, const Fault& fault) {
-  Impl& impl = *impl_;
+  Impl& impl = kernel_->process_of(thread);
   int signal = 0;
   abi::Siginfo siginfo{};
   siginfo.code = 1;  // ILL_ILLOPC, TRAP_BRKPT, SEGV_MAPERR, BUS_ADRALN
@@ -310,7 +309,8 @@ std::int64_t Process::Impl::sys_rt_sigaction(Call& call) {
   action.mask &= ~kUnblockable;
   if (is_ignored(signal)) {  // what is ignored now is not pending any more
     drop_pending(pending, signal);
-    for (auto& of : infos) drop_pending(of.pending, signal);
+    for (auto& of : infos)
+      if (of.pid == pid) drop_pending(of.pending, signal);
   }
   return 0;
 }
@@ -383,26 +383,46 @@ std::int64_t Process::Impl::sys_rt_sigtimedwait(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_kill(Call& call) {
-  const std::int32_t pid = call.i32(0), signal = call.i32(1);
+  const std::int32_t whom = call.i32(0), signal = call.i32(1);
   if (signal < 0 || signal > abi::kSignals) return -EINVAL;
-  if (pid != kFirstTid && pid != 0 && pid != -1 && pid != -kFirstTid) return -ESRCH;
-  return signal != 0 ? queue_signal(nullptr, sent_by_process(signal, kSiUser)) : 0;
+  const int own_group = kernel.children.at(pid).group;
+  const auto is_meant = [&](int one, const Child& of) {
+    if (whom > 0) return one == whom;
+    if (whom == -1) return one != pid || kernel.processes.size() == 1;  // Linux leaves out the caller
+    return of.group == (whom == 0 ? own_group : -whom);
+  };
+  std::vector<int> meant;
+  for (const auto& [one, of] : kernel.children)
+    if (is_meant(one, of)) meant.push_back(one);
+  if (meant.empty()) return -ESRCH;
+  // The caller last: its signal may end it.
+  std::stable_partition(meant.begin(), meant.end(), [&](int one) { return one != pid; });
+  std::int64_t result = 0;
+  for (const int one : meant) {
+    Impl* const process = kernel.find(one);  // null: it has ended, and its parent has not waited for it
+    if (process == nullptr || signal == 0) continue;
+    result = process->queue_signal(nullptr, sent_by_process(pid, signal, kSiUser));
+  }
+  return result;
 }
 
 std::int64_t Process::Impl::sys_tkill(Call& call) {
   const std::int32_t signal = call.i32(1);
   if (signal < 0 || signal > abi::kSignals || call.i32(0) <= 0) return -EINVAL;
-  Thread* target = find_thread(call.i32(0));
-  if (target == nullptr) return -ESRCH;
-  return signal != 0 ? queue_signal(target, sent_by_process(signal, kSiTkill)) : 0;
+  return signal_thread(0, call.i32(0), signal, sent_by_process(pid, signal, kSiTkill));
 }
 
 std::int64_t Process::Impl::sys_tgkill(Call& call) {
   const std::int32_t signal = call.i32(2);
   if (signal < 0 || signal > abi::kSignals || call.i32(0) <= 0 || call.i32(1) <= 0) return -EINVAL;
-  Thread* target = call.i32(0) == kFirstTid ? find_thread(call.i32(1)) : nullptr;
-  if (target == nullptr) return -ESRCH;
-  return signal != 0 ? queue_signal(target, sent_by_process(signal, kSiTkill)) : 0;
+  return signal_thread(call.i32(0), call.i32(1), signal, sent_by_process(pid, signal, kSiTkill));
+}
+
+std::int64_t Process::Impl::signal_thread(std::int32_t of, std::int32_t tid, int signal,
+                                          const abi::Siginfo& siginfo) {
+  Thread* const target = find_any_thread(tid);
+  if (target == nullptr || (of != 0 && info(*target).pid != of)) return -ESRCH;
+  return signal != 0 ? kernel.process_of(*target).queue_signal(target, siginfo) : 0;
 }
 
 std::int64_t Process::Impl::sys_rt_sigqueueinfo(Call& call) {
@@ -410,9 +430,10 @@ std::int64_t Process::Impl::sys_rt_sigqueueinfo(Call& call) {
   if (signal < 0 || signal > abi::kSignals) return -EINVAL;
   auto siginfo = user.get<abi::Siginfo>(call.a[2]);
   if (!siginfo) return -EFAULT;
-  if (call.i32(0) != kFirstTid) return -ESRCH;
+  Impl* const process = kernel.find(call.i32(0));
+  if (process == nullptr) return kernel.children.contains(call.i32(0)) ? 0 : -ESRCH;
   siginfo->signo = signal;
-  return signal != 0 ? queue_signal(nullptr, *siginfo) : 0;
+  return signal != 0 ? process->queue_signal(nullptr, *siginfo) : 0;
 }
 
 std::int64_t Process::Impl::sys_rt_tgsigqueueinfo(Call& call) {
@@ -420,10 +441,8 @@ std::int64_t Process::Impl::sys_rt_tgsigqueueinfo(Call& call) {
   if (signal < 0 || signal > abi::kSignals) return -EINVAL;
   auto siginfo = user.get<abi::Siginfo>(call.a[3]);
   if (!siginfo) return -EFAULT;
-  Thread* target = call.i32(0) == kFirstTid ? find_thread(call.i32(1)) : nullptr;
-  if (target == nullptr) return -ESRCH;
   siginfo->signo = signal;
-  return signal != 0 ? queue_signal(target, *siginfo) : 0;
+  return signal_thread(call.i32(0), call.i32(1), signal, *siginfo);
 }
 
 std::int64_t Process::Impl::sys_sigaltstack(Call& call) {

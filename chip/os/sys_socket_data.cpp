@@ -199,7 +199,7 @@ std::uint32_t Process::Impl::write_control(const Socket& socket, PassedFiles pas
     bytes = std::min(room, bytes + aligned(header.bytes));
   };
   if (socket.is_local() && socket.options.is_set(SocketOptions::kPassCredentials)) {
-    const std::uint32_t credentials[3] = {kFirstTid, kGuestUser, kGuestUser};
+    const std::uint32_t credentials[3] = {static_cast<std::uint32_t>(pid), kGuestUser, kGuestUser};
     if (room >= sizeof(ControlHeader) + sizeof credentials) {
       put(kCredentials, credentials, sizeof credentials);
     } else {

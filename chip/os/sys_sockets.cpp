@@ -357,7 +357,7 @@ std::int64_t Process::Impl::sys_getsockopt(Call& call) {
     SocketAddress peer;
     const bool is_known = socket->is_local() && socket->peer_name(peer) == 0;
     const Credentials value =
-        is_known ? Credentials{kFirstTid, kGuestUser, kGuestUser} : Credentials{0, 0xffffffff, 0xffffffff};
+        is_known ? Credentials{pid, kGuestUser, kGuestUser} : Credentials{0, 0xffffffff, 0xffffffff};
     return give(&value, sizeof value);
   }
   if (name == SocketOptions::kCongestion && socket->is_stream() && !socket->is_local()) {

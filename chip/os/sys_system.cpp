@@ -46,31 +46,33 @@ std::int64_t Process::Impl::sys_sysinfo(Call& call) {
   info.uptime = static_cast<std::int64_t>(now() / 1000000000);
   info.total = options.memory_bytes;
   info.free = free_bytes();
-  info.processes = 1;
+  info.processes = static_cast<std::uint16_t>(std::min<std::size_t>(kernel.processes.size(), 65535));
   info.unit = 1;
   return user.put(call.a[0], info) ? 0 : -EFAULT;
 }
 
 std::int64_t Process::Impl::sys_prlimit64(Call& call) {
   constexpr std::uint32_t kStack = 3, kCore = 4, kFiles = 7, kMost = 15;
-  if (call.i32(0) != 0 && call.i32(0) != kFirstTid) return -ESRCH;
+  Impl* const of = call.i32(0) == 0 ? this : kernel.find(call.i32(0));
+  if (of == nullptr) return -ESRCH;
   const std::uint32_t which = call.u32(1);
   if (which > kMost) return -EINVAL;
   std::optional<Limit> wanted;
   if (call.a[2] != 0 && !(wanted = user.get<Limit>(call.a[2]))) return -EFAULT;
   Limit limit{kUnlimited, kUnlimited};
-  if (which == kStack) limit.now = options.stack_bytes;
-  if (which == kFiles) limit = {files.most, files.most_hard};
+  if (which == kStack) limit.now = of->options.stack_bytes;
+  if (which == kFiles) limit = {of->files.most, of->files.most_hard};
   if (which == kCore) limit = {0, 0};  // no core files
-  if (which == kSignalsPending) limit = {most_pending, most_pending_hard};
+  if (which == kSignalsPending) limit = {of->most_pending, of->most_pending_hard};
   const bool is_bound = which == kFiles || which == kSignalsPending;  // others are taken, and bound nothing
   if (wanted && is_bound) {
     if (wanted->now > wanted->most) return -EINVAL;
     if (wanted->most > limit.most) return -EPERM;
   }
   if (call.a[3] != 0 && !user.put(call.a[3], limit)) return -EFAULT;
-  if (wanted && which == kFiles) files.most = wanted->now, files.most_hard = wanted->most;
-  if (wanted && which == kSignalsPending) most_pending = wanted->now, most_pending_hard = wanted->most;
+  if (wanted && which == kFiles) of->files.most = wanted->now, of->files.most_hard = wanted->most;
+  if (wanted && which == kSignalsPending)
+    of->most_pending = wanted->now, of->most_pending_hard = wanted->most;
   return 0;
 }
 
@@ -149,20 +151,11 @@ std::int64_t Process::Impl::sys_getresuid(Call& call) {
 }
 std::int64_t Process::Impl::sys_getresgid(Call& call) { return sys_getresuid(call); }
 
-std::int64_t Process::Impl::sys_wait4(Call&) { return -ECHILD; }
 std::int64_t Process::Impl::sys_personality(Call& call) {
   return call.u32(0) == 0xffffffff || call.u32(0) == 0 ? 0 : -EINVAL;
 }
 std::int64_t Process::Impl::sys_getpriority(Call&) { return 20; }  // nice 0, as the kernel encodes it
 std::int64_t Process::Impl::sys_setpriority(Call& call) { return call.i32(2) >= 0 ? 0 : -EACCES; }
-std::int64_t Process::Impl::sys_setpgid(Call&) { return 0; }
-std::int64_t Process::Impl::sys_getpgid(Call& call) {
-  return call.i32(0) == 0 || call.i32(0) == kFirstTid ? kFirstTid : -ESRCH;
-}
-std::int64_t Process::Impl::sys_getsid(Call& call) { return sys_getpgid(call); }
-std::int64_t Process::Impl::sys_setsid(Call&) { return -EPERM; }  // it leads its group already
-std::int64_t Process::Impl::sys_getpid(Call&) { return kFirstTid; }
-std::int64_t Process::Impl::sys_getppid(Call&) { return 1; }
 std::int64_t Process::Impl::sys_getuid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_geteuid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_getgid(Call&) { return kGuestUser; }

@@ -21,21 +21,15 @@ constexpr std::uint32_t kMatchAny = 0xffffffff;
 
 std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid,
                                          Addr tls, Addr child_tid) {
-  if ((flags & abi::kCloneVm) == 0 || (flags & abi::kCloneThread) == 0) {
-    // A new process: fork, vfork, posix_spawn.
-    if (unknown[call.number]++ == 0)
-      log(fmt::format(
-          "system call {} would make a new process (fork), which is not implemented: thread {} got ENOSYS "
-          "(reported once)",
-          call.number == 435 ? "clone3" : "clone", call.thread.tid));
-    return -ENOSYS;
-  }
+  if ((flags & abi::kCloneThread) == 0) return clone_process(call, flags, stack, parent_tid, tls, child_tid);
+  if ((flags & abi::kCloneVm) == 0) return -EINVAL;
   constexpr std::size_t kMaxThreads = 32768;
   if (live_threads() >= kMaxThreads) return -EAGAIN;
   const int tid = kFirstTid + static_cast<int>(threads.size());
   if ((flags & abi::kCloneParentSetTid) != 0 && !user.writable(parent_tid, 4)) return -EFAULT;
   if ((flags & abi::kCloneChildSetTid) != 0 && !user.writable(child_tid, 4)) return -EFAULT;
-  Thread& child = create_thread();
+  Thread& child = kernel.create_thread(pid);
+  child.space = call.thread.space;
   child.regs = call.thread.regs;
   child.regs.reservation = HartState::kNoReservation;
   child.regs.x[reg::a0] = 0;
@@ -62,8 +56,10 @@ std::int64_t Process::Impl::sys_clone3(Call& call) {
   if (call.a[1] < sizeof arguments) return -EINVAL;
   if (!user.read(call.a[0], &arguments, sizeof arguments)) return -EFAULT;
   if ((arguments.stack == 0) != (arguments.stack_bytes == 0)) return -EINVAL;
-  return clone_thread(call, arguments.flags, arguments.stack + arguments.stack_bytes, arguments.parent_tid,
-                      arguments.tls, arguments.child_tid);
+  constexpr std::uint64_t kSignalMask = 0xff;
+  if ((arguments.flags & kSignalMask) != 0 || arguments.exit_signal > abi::kSignals) return -EINVAL;
+  return clone_thread(call, arguments.flags | arguments.exit_signal, arguments.stack + arguments.stack_bytes,
+                      arguments.parent_tid, arguments.tls, arguments.child_tid);
 }
 
 std::int64_t Process::Impl::sys_exit(Call& call) {
@@ -127,7 +123,7 @@ std::int64_t Process::Impl::sys_set_robust_list(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_get_robust_list(Call& call) {
-  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_thread(call.i32(0));
+  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
   if (thread == nullptr) return -ESRCH;
   if (!user.writable(call.a[1], 8) || !user.writable(call.a[2], 8)) return -EFAULT;
   user.put<std::uint64_t>(call.a[1], thread->robust_list);
@@ -194,6 +190,30 @@ std::int64_t Process::Impl::sys_futex(Call& call) {
   }
 }
 
+FutexKey Process::Impl::key_of(Addr word) const {
+  if (const FileViews::Range* const range = memory.file_views().shared_at(word)) {
+    const FileId id = range->view.file->id();
+    return {id.first + 1, id.second, range->view.offset + (word - range->begin)};
+  }
+  return {0, space != nullptr ? space->number : 0, word};
+}
+
+void Process::Impl::rename_futexes() {
+  for (auto queue = futexes.begin(); queue != futexes.end();) {
+    const auto [is_file, number, word] = queue->first;
+    const bool is_here = is_file == 0 && number == (space != nullptr ? space->number : 0);
+    const FutexKey key = is_here ? key_of(word) : queue->first;
+    if (key == queue->first) {
+      ++queue;
+      continue;
+    }
+    for (Thread* const thread : queue->second) info(*thread).wait.key = key;
+    auto& there = futexes[key];
+    there.insert(there.end(), queue->second.begin(), queue->second.end());
+    queue = futexes.erase(queue);
+  }
+}
+
 std::int64_t Process::Impl::futex_wait(Call& call, Addr word, std::uint32_t expected,
                                        std::optional<std::uint64_t> deadline, std::uint32_t bitset) {
   const auto value = user.get<std::uint32_t>(word);
@@ -203,13 +223,14 @@ std::int64_t Process::Impl::futex_wait(Call& call, Addr word, std::uint32_t expe
   Wait wait;
   wait.kind = WaitKind::futex;
   wait.futex = word;
+  wait.key = key_of(word);
   wait.bitset = bitset;
   wait.deadline = deadline;
   return block(call, wait);
 }
 
 std::int64_t Process::Impl::futex_wake(Addr word, std::int64_t count, std::uint32_t bitset) {
-  const auto queue = futexes.find(word);
+  const auto queue = futexes.find(key_of(word));
   if (queue == futexes.end()) return 0;
   std::vector<Thread*> chosen;
   for (Thread* thread : queue->second) {
@@ -233,7 +254,7 @@ std::int64_t Process::Impl::futex_requeue(Call& call, bool compares) {
   std::int64_t moved = 0;
   if (from != to) {
     while (moved < call.i32(3)) {
-      const auto queue = futexes.find(from);
+      const auto queue = futexes.find(key_of(from));
       if (queue == futexes.end()) break;
       const auto first = std::find_if(queue->second.begin(), queue->second.end(),
                                       [this](Thread* thread) { return !info(*thread).wait.is_lock; });
@@ -242,7 +263,8 @@ std::int64_t Process::Impl::futex_requeue(Call& call, bool compares) {
       queue->second.erase(first);
       if (queue->second.empty()) futexes.erase(queue);
       info(*thread).wait.futex = to;
-      futexes[to].push_back(thread);
+      info(*thread).wait.key = key_of(to);
+      futexes[key_of(to)].push_back(thread);
       ++moved;
     }
   }
@@ -317,17 +339,18 @@ std::int64_t Process::Impl::futex_lock_pi(Call& call, bool only_tries,
   const std::uint32_t owner = *value & kFutexTidMask, self = static_cast<std::uint32_t>(call.thread.tid);
   if (owner == self) return -EDEADLK;
   if (owner == 0) {
-    user.put<std::uint32_t>(word,
-                            self | (*value & kFutexOwnerDied) | (futexes.contains(word) ? kFutexWaiters : 0));
+    user.put<std::uint32_t>(
+        word, self | (*value & kFutexOwnerDied) | (futexes.contains(key_of(word)) ? kFutexWaiters : 0));
     return 0;
   }
-  if (find_thread(owner) == nullptr) return -ESRCH;
+  if (find_any_thread(owner) == nullptr) return -ESRCH;
   if (only_tries) return -EAGAIN;
   if (deadline && *deadline <= now()) return -ETIMEDOUT;
   user.put<std::uint32_t>(word, *value | kFutexWaiters);
   Wait wait;
   wait.kind = WaitKind::futex;
   wait.futex = word;
+  wait.key = key_of(word);
   wait.is_lock = true;
   wait.deadline = deadline;
   return block(call, wait);
@@ -338,7 +361,7 @@ std::int64_t Process::Impl::futex_unlock_pi(Call& call) {
   const auto value = user.get<std::uint32_t>(word);
   if (!value || !user.writable(word, 4)) return -EFAULT;
   if ((*value & kFutexTidMask) != static_cast<std::uint32_t>(call.thread.tid)) return -EPERM;
-  const auto queue = futexes.find(word);
+  const auto queue = futexes.find(key_of(word));
   if (queue == futexes.end()) {
     user.put<std::uint32_t>(word, 0);
     return 0;
@@ -359,7 +382,7 @@ std::int64_t Process::Impl::sys_sched_yield(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_sched_getaffinity(Call& call) {
-  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_thread(call.i32(0));
+  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
   if (thread == nullptr) return -ESRCH;
   const std::uint64_t bytes = (options.cores + 63) / 64 * 8;
   if (call.a[1] < bytes || call.a[1] % 8 != 0) return -EINVAL;
@@ -371,7 +394,7 @@ std::int64_t Process::Impl::sys_sched_getaffinity(Call& call) {
 
 // Cores that do not exist are left out, as Linux does; in a task region workers keep their cores.
 std::int64_t Process::Impl::sys_sched_setaffinity(Call& call) {
-  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_thread(call.i32(0));
+  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
   if (thread == nullptr) return -ESRCH;
   std::vector<std::uint64_t> mask((options.cores + 63) / 64, 0);
   if (!user.read(call.a[2], mask.data(), std::min<std::uint64_t>(call.a[1], mask.size() * 8))) return -EFAULT;
@@ -383,7 +406,7 @@ std::int64_t Process::Impl::sys_sched_setaffinity(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_sched_setscheduler(Call& call) {
-  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
   const auto priority = user.get<std::int32_t>(call.a[2]);
   if (!priority) return -EFAULT;
   constexpr std::int32_t kOther = 0, kBatch = 3, kIdle = 5;

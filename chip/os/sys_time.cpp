@@ -58,14 +58,15 @@ std::uint64_t Process::Impl::cpu_time(const Thread& thread) {
 
 std::uint64_t Process::Impl::cpu_time() {
   std::uint64_t sum = 0;
-  for (const auto& thread : threads) sum += cpu_time(*thread);
+  for (const auto& thread : threads)
+    if (is_own(*thread)) sum += cpu_time(*thread);
   return sum;
 }
 
 std::uint64_t Process::Impl::cpu_clock_now(int tid) const {
   std::uint64_t sum = 0;
   for (const auto& thread : threads)
-    if (tid == 0 || thread->tid == tid) sum += clock.cpu_nanoseconds(*thread);
+    if (tid == 0 ? is_own(*thread) : thread->tid == tid) sum += clock.cpu_nanoseconds(*thread);
   return sum;
 }
 
@@ -76,7 +77,8 @@ std::optional<std::uint64_t> Process::Impl::cpu_wait(int tid, std::uint64_t due)
   constexpr std::uint64_t kBetweenLooks = 1000;
   std::uint64_t running = 0;
   for (const auto& thread : threads)
-    running += (tid == 0 || thread->tid == tid) && thread->state == ThreadState::runnable ? 1 : 0;
+    running +=
+        (tid == 0 ? is_own(*thread) : thread->tid == tid) && thread->state == ThreadState::runnable ? 1 : 0;
   running = std::min<std::uint64_t>(running, options.cores);
   if (running == 0) return std::nullopt;
   const std::uint64_t at = cpu_clock_now(tid);
@@ -90,7 +92,7 @@ std::optional<Process::Impl::CpuClock> Process::Impl::cpu_clock(std::int32_t id,
   if (id == kOfThread) return CpuClock{&caller};
   if (id >= 0 || (id & kKinds) == kKinds) return std::nullopt;
   const std::int32_t of = ~(id >> 3);
-  if ((id & kIsThread) == 0) return of == 0 || of == kFirstTid ? std::optional(CpuClock{}) : std::nullopt;
+  if ((id & kIsThread) == 0) return of == 0 || of == pid ? std::optional(CpuClock{}) : std::nullopt;
   Thread* const thread = of == 0 ? &caller : find_thread(of);
   return thread != nullptr ? std::optional(CpuClock{thread}) : std::nullopt;
 }
@@ -162,7 +164,8 @@ std::int64_t Process::Impl::sys_clock_nanosleep(Call& call) {
 
 std::int64_t Process::Impl::sys_times(Call& call) {
   constexpr std::uint64_t kTick = kSecond / 100;
-  const std::int64_t values[4] = {static_cast<std::int64_t>(cpu_time() / kTick), 0, 0, 0};
+  const std::int64_t values[4] = {static_cast<std::int64_t>(cpu_time() / kTick), 0,
+                                  static_cast<std::int64_t>(waited_nanoseconds / kTick), 0};
   if (call.a[0] != 0 && !user.write(call.a[0], values, sizeof values)) return -EFAULT;
   return static_cast<std::int64_t>(now() / kTick);
 }
@@ -180,6 +183,8 @@ std::int64_t Process::Impl::sys_getrusage(Call& call) {
   if (who != kChildren) {
     usage.user = timeval_of(who == kThread ? cpu_time(call.thread) : cpu_time());
     usage.max_kib = static_cast<std::int64_t>(memory.peak_mapped_bytes() >> 10);
+  } else {
+    usage.user = timeval_of(waited_nanoseconds);
   }
   return user.put(call.a[1], usage) ? 0 : -EFAULT;
 }

@@ -15,6 +15,8 @@ namespace rubato::chip {
 
 enum class ThreadState : std::uint8_t { runnable, blocked, exited };
 
+struct GuestSpace;  // chip/os/guest_space.hpp
+
 struct Thread {
   int tid = 0;
   HartState regs;  ///< valid while the thread is not on a core
@@ -29,6 +31,8 @@ struct Thread {
     const std::size_t word = id.value / 64;
     return word < affinity.size() && (affinity[word] >> id.value % 64 & 1) != 0;
   }
+
+  GuestSpace* space = nullptr;  ///< of its process; null: the program's own memory
 
   // Members for Process only.
   Addr clear_child_tid = 0, robust_list = 0;

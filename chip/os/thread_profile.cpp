@@ -21,6 +21,8 @@ std::string_view name_of(ThreadWait::Kind kind) {
       return "files";
     case ThreadWait::Kind::signal:
       return "signal";
+    case ThreadWait::Kind::process:
+      return "process";
     case ThreadWait::Kind::region:
       return "region";
   }

@@ -26,7 +26,7 @@ namespace rubato::chip {
 
 /// The reason for which a thread is blocked.
 struct ThreadWait {
-  enum class Kind : std::uint8_t { none, lock, futex, join, sleep, files, signal, region };
+  enum class Kind : std::uint8_t { none, lock, futex, join, sleep, files, signal, process, region };
   Kind kind = Kind::none;
   Addr word = 0;   ///< of lock, futex and join: the address that the program waits at
   int holder = 0;  ///< of a lock: the thread that has it, 0 if that is not known

@@ -15,8 +15,8 @@ namespace rubato::chip {
 namespace {
 
 // /proc/1000/..., /proc/thread-self/... and /proc/self/... are one.
-std::string with_self(std::string path) {
-  for (const std::string& prefix : {fmt::format("/proc/{}", kFirstTid), std::string("/proc/thread-self")})
+std::string with_self(std::string path, int pid) {
+  for (const std::string& prefix : {fmt::format("/proc/{}", pid), std::string("/proc/thread-self")})
     if (path.starts_with(prefix + "/")) return "/proc/self" + path.substr(prefix.size());
   return path;
 }
@@ -63,7 +63,7 @@ std::string Process::Impl::proc_maps() const {
 
 std::shared_ptr<OpenFile> Process::Impl::open_made_up(const std::string& asked, std::uint32_t flags,
                                                       std::int64_t& error) {
-  const std::string path = with_self(asked);
+  const std::string path = with_self(asked, pid);
   auto file =
       path.starts_with("/proc/self/fd/") ? open_again(path, flags, error) : open_virtual(path, flags, error);
   if (file && !file->is_directory && (flags & abi::kDirectory) != 0) {
@@ -75,7 +75,7 @@ std::shared_ptr<OpenFile> Process::Impl::open_made_up(const std::string& asked, 
 
 std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, std::uint32_t flags,
                                                       std::int64_t& error) {
-  const std::string path = with_self(asked);
+  const std::string path = with_self(asked, pid);
   constexpr std::string_view kDescriptor = "/proc/self/fd/";
   if (path.starts_with(kDescriptor)) {
     std::int64_t fd = -1;

@@ -34,8 +34,8 @@ std::vector<Called> called_by(std::span<const Addr> chain, const SymbolOf& symbo
 /// of the others decide: whole names, and prefixes that a standard reserves for the library.
 std::size_t user_frame(std::span<const Called> calls);
 
-/// "lock", "barrier", "condition", "join", "semaphore", "sleep", "files", "signal", "region" or "futex". For
-/// a running thread (Kind::none): the thing that it spins for, or "" if it does not spin.
+/// "lock", "barrier", "condition", "join", "semaphore", "sleep", "files", "signal", "process", "region" or
+/// "futex". For a running thread (Kind::none): the thing that it spins for, or "" if it does not spin.
 std::string_view describe_wait(ThreadWait::Kind kind, std::span<const Called> calls);
 
 /// The address of the variable that a thread waits for at the futex `word`: glibc's condition variables,

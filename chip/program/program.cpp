@@ -57,6 +57,29 @@ std::optional<Addr> Program::find_roi(const Config& config) const {
   return found;
 }
 
+std::shared_ptr<GuestSpace> Program::make_space(std::string& why) {
+  std::uint32_t own = GuestNumbers::kFirst;
+  while (spaces.contains(own)) ++own;
+  if (own >= host.most_numbers()) {
+    why = fmt::format(
+        "{} processes with memory of their own run, and the tags of the caches tell no more apart (they have "
+        "32 "
+        "bits; more sets in l2.size, llc.size and coherence.capacity tell more)",
+        spaces.size());
+    return nullptr;
+  }
+  auto made = std::make_unique<GuestSpace>(own, memory.size());
+  if (memory.tracks_all()) made->memory.track_all();
+  made->memory.observe(&system_calls);
+  spaces.emplace(own, made.get());
+  return {made.release(), [this](GuestSpace* space) {
+            const std::unique_ptr<GuestSpace> owned(space);
+            if (is_closing_) return;
+            host.on_unused(*this, *space);
+            spaces.erase(space->number);
+          }};
+}
+
 std::string Program::fault_of_region() const {
   if (is_fast_forwarded) return {};
   if (!place.roi.empty() && !was_in_detail)

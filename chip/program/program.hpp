@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +26,7 @@
 #include "chip/memory/address_space.hpp"
 #include "chip/os/call_stack.hpp"
 #include "chip/os/fast_forward.hpp"
+#include "chip/os/guest_space.hpp"
 #include "chip/os/lock_tickets.hpp"
 #include "chip/os/process.hpp"
 #include "chip/os/thread_profile.hpp"
@@ -41,6 +44,13 @@ inline constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
 /// with.
 inline constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
 
+/// Numbers of the memory of further processes. Lower ones are the program's, and those of addresses behind
+/// guest memory: spill areas, undo logs and records of handlers.
+struct GuestNumbers {
+  static constexpr std::uint32_t kFirst = 4;
+  static constexpr std::uint64_t kDefaultMost = 256;
+};
+
 struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   /// The chip, as its programs tell it; see ThreadObserver and FastForward::HostCalls.
   class Host {
@@ -50,6 +60,12 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
     virtual void on_retry(Program&, const Thread* thread) = 0;
     virtual void on_signal(Program&, Thread& thread) = 0;
     virtual void on_marker(Program&, const Thread& thread, bool begins, const std::string& name) = 0;
+    virtual void on_ended(Program&, Thread&) {}
+    virtual std::string why_no_processes(const Program&) const { return {}; }
+    /// Numbers below this tell the memory of programs and processes apart (MemoryHierarchy::fewest_sets).
+    virtual std::uint64_t most_numbers() const { return GuestNumbers::kDefaultMost; }
+    /// The last process has left `space`, which goes now.
+    virtual void on_unused(Program&, GuestSpace&) {}
     virtual std::optional<Fault> host_call(Program&, Thread& thread, std::int32_t function) = 0;
     /// The cycle of the chip's clock.
     virtual Cycle time() const = 0;
@@ -72,6 +88,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
           MemorySystem& memory_system, Host& host);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
+  ~Program() override { is_closing_ = true; }
 
   // ---- Its cores ----
 
@@ -108,6 +125,9 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   void on_retry(const Thread* thread) override { host.on_retry(*this, thread); }
   void on_signal(Thread& thread) override { host.on_signal(*this, thread); }
   void on_affinity(Thread& thread) override { host.on_signal(*this, thread); }
+  void on_ended(Thread& thread) override { host.on_ended(*this, thread); }
+  std::string why_no_processes() const override { return host.why_no_processes(*this); }
+  std::shared_ptr<GuestSpace> make_space(std::string& why) override;
   void on_marker(const Thread& thread, bool begins, const std::string& region) override {
     host.on_marker(*this, thread, begins, region);
   }
@@ -132,6 +152,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   CapsuleVector capsule_vector{memory};
   isa::BlockCache blocks{memory};
   SystemCallChecks system_calls;
+  std::map<std::uint32_t, GuestSpace*> spaces;  ///< of further processes, by number
   Process process;
   std::optional<HeapCalls> heap;  // run.alloc=ideal
   FastForward fast_forward;
@@ -161,6 +182,8 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
 
  private:
   std::optional<Addr> find_roi(const Config& config) const;
+
+  bool is_closing_ = false;
 };
 
 }  // namespace rubato::chip

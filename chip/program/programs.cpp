@@ -167,7 +167,7 @@ std::uint64_t Programs::fast_forward_instructions() const {
 
 std::uint64_t Programs::mapped_bytes() const {
   std::uint64_t sum = 0;
-  for (const auto& program : list_) sum += program->memory.mapped_bytes();
+  for (const auto& program : list_) sum += program->process.mapped_bytes();
   return sum;
 }
 

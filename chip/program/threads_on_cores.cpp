@@ -19,6 +19,14 @@ std::vector<Addr> chain_of(Program& program, const HartState& regs) {
   return chain;
 }
 
+/// The wait of a blocked thread and where it is. Of a thread with other memory than the program's own, places
+/// have no names.
+void blocks(Program& program, const Thread& thread, Cycle now, const ThreadProfile::Parts& parts) {
+  const ThreadWait wait = program.process.wait_of(thread);
+  if (thread.space != nullptr) return program.profile.blocks(thread.tid, now, parts, {wait.kind, 0, 0}, {});
+  program.profile.blocks(thread.tid, now, parts, wait, chain_of(program, thread.regs));
+}
+
 }  // namespace
 
 // ---- A program in detail ----
@@ -33,9 +41,14 @@ void ThreadsOnCores::enter(Program& program) {
 
 void ThreadsOnCores::begin_profile(Program& program, Cycle now) {
   for (const auto& thread : program.process.threads())
-    if (thread->state == ThreadState::blocked)
-      program.profile.was_blocked(thread->tid, now, program.process.wait_of(*thread),
-                                  chain_of(program, thread->regs));
+    if (thread->state == ThreadState::blocked) {
+      const ThreadWait wait = program.process.wait_of(*thread);
+      if (thread->space != nullptr) {
+        program.profile.was_blocked(thread->tid, now, {wait.kind, 0, 0}, {});
+      } else {
+        program.profile.was_blocked(thread->tid, now, wait, chain_of(program, thread->regs));
+      }
+    }
 }
 
 Cycle ThreadsOnCores::leave(Program& program, Cycle now) {
@@ -74,13 +87,18 @@ void ThreadsOnCores::wake_idle(const Program& program) {
 ThreadsOnCores::Given ThreadsOnCores::give(Core& core, Cycle now) {
   Program& program = programs_.of(core.id());
   const CoreId own = program.own(core.id());
-  Thread* const thread = program.scheduler.pick(own);
-  if (thread == nullptr) return Given::none;
-  call_clock_.set(now);
-  program.system_calls.begin(core.id(), now);
-  const SyscallOutcome outcome = program.process.deliver_signals(*thread);
-  program.system_calls.end();
-  if (outcome == SyscallOutcome::process_exited) return Given::program_exited;
+  Thread* thread = nullptr;
+  while (true) {
+    thread = program.scheduler.pick(own);
+    if (thread == nullptr) return Given::none;
+    call_clock_.set(now);
+    program.system_calls.begin(core.id(), now);
+    const SyscallOutcome outcome = program.process.deliver_signals(*thread);
+    program.system_calls.end();
+    if (outcome == SyscallOutcome::process_exited) return Given::program_exited;
+    if (outcome != SyscallOutcome::thread_exited) break;  // else another thread follows
+  }
+  enter_space(core, program, thread->space);
   thread->core = own.value;
   core.run_thread(*thread, now, slice_);
   program.profile.runs(thread->tid, core.id(), core.pipeline().cycle(), parts_of(core.id()));
@@ -114,7 +132,41 @@ void ThreadsOnCores::left(Core& core, const Thread& thread, Cycle now) {
   if (thread.state == ThreadState::exited) return profile.ends(thread.tid, now, parts);
   if (thread.state == ThreadState::runnable)
     return profile.yields(thread.tid, now, parts);  // woken meanwhile
-  profile.blocks(thread.tid, now, parts, program.process.wait_of(thread), chain_of(program, thread.regs));
+  blocks(program, thread, now, parts);
+}
+
+void ThreadsOnCores::moved(Core& core, Thread& thread, Cycle now) {
+  Program& program = programs_.of(core.id());
+  program.profile.yields(thread.tid, now, parts_of(core.id()));
+  program.scheduler.add(thread);
+}
+
+void ThreadsOnCores::ended(Program& program, Thread& thread) {
+  const Cycle now = call_clock_.now();
+  for (const auto& core : of(program)) {
+    if (core->activity() != Core::Activity::thread || core->thread() != &thread) continue;
+    core->release_thread(now);
+    program.profile.ends(thread.tid, later(now, core->pipeline().cycle()), parts_of(core->id()));
+    return core->wake(now);
+  }
+  program.scheduler.remove(thread);
+  program.profile.ends(thread.tid, now, {});
+}
+
+// ---- Processes ----
+
+void ThreadsOnCores::enter_space(Core& core, Program& program, GuestSpace* space) {
+  if (space_of(core.id()) == space) return;
+  if (spaces_.empty()) spaces_.resize(cores_.size());
+  spaces_[core.id().value] = space;
+  core.pipeline().enter(space != nullptr ? space->memory : program.memory,
+                        space != nullptr ? space->blocks : program.blocks, space == nullptr);
+  if (enter_space_) enter_space_(core, program, space);
+}
+
+void ThreadsOnCores::forget(Program& program, const GuestSpace& space) {
+  for (const auto& core : of(program))
+    if (space_of(core->id()) == &space) enter_space(*core, program, nullptr);
 }
 
 void ThreadsOnCores::left_for_region(Core& core, const Thread& thread, Cycle now) {
@@ -129,6 +181,7 @@ void ThreadsOnCores::sample() {
   for (const auto& core : cores_) {
     const HartState& regs = core->pipeline().hart();
     Program& program = programs_.of(core->id());
+    if (space_of(core->id()) != nullptr) continue;  // its functions are other ones
     if (core->activity() == Core::Activity::thread) {
       program.profile.sample(core->thread()->tid, chain_of(program, regs));
     } else if (core->activity() == Core::Activity::task) {
@@ -157,7 +210,7 @@ std::string ThreadsOnCores::describe() const {
     const Process& process = program.process;
     if (core->thread() == nullptr || (core->in_region() && core->task() == 0 && !is_doomed)) continue;
     text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
-                        process.symbols().describe(core->pipeline().hart().pc));
+                        process.symbols(*core->thread()).describe(core->pipeline().hart().pc));
     if (const std::uint64_t task = core->task_of_run(); task != 0) text += fmt::format(", task {}", task);
     if (const OpenCapsuleCall& call = core->capsule().call(); call.stub != 0) {
       text +=

@@ -8,12 +8,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chip/core/core.hpp"
+#include "chip/os/guest_space.hpp"
 #include "chip/os/lock_tickets.hpp"
 #include "chip/program/programs.hpp"
 #include "chip/stats/cycle_account.hpp"
@@ -27,15 +30,19 @@ using Cores = std::vector<std::unique_ptr<Core>>;
 
 class ThreadsOnCores {
  public:
+  /// Before `core` runs a process in `space`, null: in the program's own memory.
+  using EnterSpace = std::function<void(Core& core, const Program&, const GuestSpace* space)>;
+
   /// All outlive it. `slice`: run.time_slice.
   ThreadsOnCores(const Cores& cores, const Programs& programs, const CycleAccount& account,
-                 const Timeline& timeline, CallClock& call_clock, Latency slice)
+                 const Timeline& timeline, CallClock& call_clock, Latency slice, EnterSpace enter_space = {})
       : cores_(cores),
         programs_(programs),
         account_(account),
         timeline_(timeline),
         call_clock_(call_clock),
-        slice_(slice) {}
+        slice_(slice),
+        enter_space_(std::move(enter_space)) {}
 
   std::span<const std::unique_ptr<Core>> of(const Program& program) const {
     return std::span(cores_).subspan(program.place.first_core, program.place.cores);
@@ -74,6 +81,18 @@ class ThreadsOnCores {
   /// The same, for a task region.
   void left_for_region(Core& core, const Thread& thread, Cycle now);
 
+  /// The thread goes on in other memory: it waits for a core again.
+  void moved(Core& core, Thread& thread, Cycle now);
+  /// A thread that may be on a core, or wait for one, has ended by what another did.
+  void ended(Program& program, Thread& thread);
+
+  // ---- Processes ----
+
+  /// The process whose memory `core` has: null: the first.
+  GuestSpace* space_of(CoreId core) const { return spaces_.empty() ? nullptr : spaces_[core.value]; }
+  /// No core keeps `space`, which no thread is in.
+  void forget(Program& program, const GuestSpace& space);
+
   // ---- What cores are at ----
 
   /// For the profile: where every core is that runs a thread or a task.
@@ -92,6 +111,7 @@ class ThreadsOnCores {
     return account_.of_core(core).cells[static_cast<unsigned>(CycleClass::nonspeculative)];
   }
   void wake_idle(const Program& program);
+  void enter_space(Core& core, Program& program, GuestSpace* space);
 
   const Cores& cores_;
   const Programs& programs_;
@@ -99,6 +119,8 @@ class ThreadsOnCores {
   const Timeline& timeline_;
   CallClock& call_clock_;
   const Latency slice_;
+  const EnterSpace enter_space_;
+  std::vector<GuestSpace*> spaces_;  // by core; empty: all null
 };
 
 }  // namespace rubato::chip

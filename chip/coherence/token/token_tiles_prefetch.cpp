@@ -67,12 +67,12 @@ void TokenTiles::join_prefetch(const Request& r, AgentRecord& record, Cycle now)
 }
 
 /// The line of a prefetch is there, and no core has asked for it meanwhile. @returns true if it is free
-/// again; warming, which takes no L1 of a core in detail, leaves that to the timer.
+/// again. Warming takes no L1 of a core in detail, and a core that has turned to another program takes no
+/// line of the former one: both leave that to the timer.
 bool TokenTiles::end_prefetch(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
   const CoreId core{t.value * parts_.cores_per_tile + std::exchange(record.prefetcher, 0) - 1};
   const LineAddr own = l1d(core).inner(line);
-  prefetchers_[core.value].take(own);
-  if (is_warming()) return false;
+  if (prefetchers_[core.value].take(own) != kNever || is_warming()) return false;
   Path path(at);
   const Request r = private_path_.describe(core, own, AccessKind::prefetch);
   fill_prefetched(r, agents_[t.value].caches.array().find(line), &record, path);

@@ -30,7 +30,7 @@ class TaskAccesses {
     const RunningTask& task = state_.task;
     if (!task.is_task) return false;
     if (task.is_doomed || (task.attempt != nullptr && state_.hart.capsule_depth != 0)) return true;
-    const auto flags = state_.ports.memory.attributes(address);
+    const auto flags = state_.ports.memory->attributes(address);
     if ((flags & Page::kUntracked) != 0 && task.attempt != nullptr) return true;
     const auto [low, high] = state_.rights.own_stack();
     return (flags & Page::kWorkerStack) != 0 && (address < low || address >= high);
@@ -49,13 +49,13 @@ class TaskAccesses {
   /// Guest memory has the bytes. The old ones are logged if the task is speculative.
   void write(Addr address, unsigned bytes, std::uint64_t value) {
     if (state_.task.attempt != nullptr) log_.log(address, bytes);
-    raw_store(state_.ports.memory, address, bytes, value);
+    raw_store(*state_.ports.memory, address, bytes, value);
   }
 
   /// The task has lost the right to the page of a committed store.
   bool has_lost_page(const QueuedStore& store) const {
     return state_.task.is_task && store.is_committed &&
-           !state_.ports.memory.allows(store.address, store.bytes, Page::kWrite);
+           !state_.ports.memory->allows(store.address, store.bytes, Page::kWrite);
   }
 
  private:

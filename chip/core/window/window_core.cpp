@@ -63,7 +63,7 @@ PipelineStop WindowCore::run_on(Cycle now, Cycle next_other, Cycle pause_at) {
   DispatchPoint& point = w_.point;
   state.window.begin(now, next_other, pause_at);
   state.departure.stop = PipelineStop::resume;
-  state.ports.blocks.synchronize();
+  state.ports.blocks->synchronize();
   w_.now = now.value;
   if (!std::exchange(is_synced_, true)) begin();
   while (!w_.is_cancelled) {

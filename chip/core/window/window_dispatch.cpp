@@ -148,8 +148,8 @@ PipelineStop WindowDispatch::run() {
   PipelineState& state = w.state;
   LoadStoreUnit& lsu = parts.lsu;
   DispatchPoint& point = w.point;
-  AddressSpace& memory = state.ports.memory;
-  BlockCache& blocks = state.ports.blocks;
+  AddressSpace& memory = *state.ports.memory;
+  BlockCache& blocks = *state.ports.blocks;
   std::uint64_t* const regs = state.hart.registers();
   PipelineStop stop = PipelineStop::resume;
   Block* block;

@@ -11,7 +11,7 @@ namespace rubato::chip {
 using State = WindowEntry::State;
 
 std::uint64_t WindowLoads::seen(Addr address, unsigned bytes, std::uint64_t position) const {
-  const std::uint64_t raw = raw_load(w_.state.ports.memory, address, bytes);
+  const std::uint64_t raw = raw_load(*w_.state.ports.memory, address, bytes);
   return w_.stores.may_overlap(address, bytes) ? w_.stores.overlay(raw, address, bytes, position) : raw;
 }
 

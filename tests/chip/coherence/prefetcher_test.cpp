@@ -344,6 +344,27 @@ TEST_P(PrefetchersOf, TakeNoLineFromAnotherCoreOfTheTile) {
   EXPECT_EQ(chip.memory->l1d(CoreId{0}).find_any(LineAddr{kPage + 1}), L1Cache::kNoSlot);
 }
 
+TEST_P(PrefetchersOf, BringACoreNoLineOfItsFormerProgram) {
+  Config config = four_cores(GetParam(), "next_line");
+  config.l1d.prefetch_degree = 2;
+  config.l1d.prefetch_entries = 2;
+  Chip chip(config);
+  L1Cache& l1d = chip.memory->l1d(CoreId{0});
+  chip.access(0, LineAddr{kPage}, AccessKind::load, 1000);
+  EXPECT_EQ(chip.of("prefetch.issued"), 2U);
+  chip.memory->enter_program(CoreId{0}, 5);  // with both under way
+  while (chip.timeline.step()) continue;
+  for (std::uint32_t slot = 0; slot < l1d.slots(); ++slot)
+    ASSERT_EQ(l1d.state_at(slot), LineState::invalid) << l1d.line_at(slot).value;
+  EXPECT_EQ(chip.memory->check_invariants(), "");
+  const std::uint64_t now = chip.timeline.now().value;
+  chip.access(0, LineAddr{kPage + 8}, AccessKind::load, now + 1000);
+  EXPECT_EQ(chip.of("prefetch.issued"), 4U) << "the former requests take no room";
+  chip.access(0, LineAddr{kPage + 1}, AccessKind::load, now + 5000);
+  EXPECT_EQ(chip.of("prefetch.useful"), 0U) << "the line of that address is another one";
+  EXPECT_EQ(chip.memory->check_invariants(), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Protocols, PrefetchersOf,
                          testing::Values("mesi", "sparse", "tokenb", "mosaic", "flask"),
                          [](const auto& protocol) { return std::string(protocol.param); });

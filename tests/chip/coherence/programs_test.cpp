@@ -104,6 +104,38 @@ TEST_P(ProgramsSideBySide, TakeNoLineFromEachOther) {
   EXPECT_EQ(unnumbered.memory->check_invariants(), "");
 }
 
+// Cores go to another program and back all the time, as those of one tile do with processes of their own.
+TEST_P(ProgramsSideBySide, TakeACoreInTurns) {
+  Programs chip(GetParam(), false);
+  Rng rng(7);
+  std::vector<std::uint32_t> program(kTiles * kCoresPerTile, 0);
+  for (int i = 0; i < 6000; ++i) {
+    const auto core = static_cast<std::uint32_t>(rng.below(kTiles * kCoresPerTile));
+    if (rng.below(20) == 0) {
+      program[core] = static_cast<std::uint32_t>(rng.below(kPrograms));
+      chip.memory->enter_program(CoreId{core}, program[core]);
+      for (std::uint64_t line = 4096; line < 4156; ++line)
+        ASSERT_EQ(chip.memory->l1d(CoreId{core}).state(LineAddr{line}), LineState::invalid);
+    }
+    const LineAddr line{4096 + rng.below(60)};
+    const bool writes = rng.below(3) == 0;
+    std::vector<LineState> before;
+    for (std::uint32_t other = 0; other < program.size(); ++other)
+      before.push_back(chip.memory->l1d(CoreId{other}).state(line));
+    chip.access(core, line, writes ? AccessKind::store : AccessKind::load);
+    for (std::uint32_t other = 0; other < program.size(); ++other) {
+      const LineState after = chip.memory->l1d(CoreId{other}).state(line);
+      if (other == core) continue;
+      if (program[other] != program[core]) {
+        ASSERT_FALSE(before[other] == LineState::modified && after == LineState::shared);
+      } else if (writes) {
+        ASSERT_EQ(after, LineState::invalid);
+      }
+    }
+  }
+  EXPECT_EQ(chip.memory->check_invariants(), "");
+}
+
 TEST(ProgramsOnInterleavedHomes, TakeNoLineFromEachOther) {
   for (const char* protocol : {"sparse", "tokenb", "mosaic", "flask"}) {
     SCOPED_TRACE(protocol);

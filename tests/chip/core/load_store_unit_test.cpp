@@ -58,8 +58,8 @@ struct LoadStoreUnitTest : testing::Test, AccessRecorder {
   Attempt attempt;
   std::vector<std::pair<LineAddr, bool>> recorded;
   PipelineState state{CoreId{0}, config,
-                      PipelinePorts{.memory = memory,
-                                    .blocks = blocks,
+                      PipelinePorts{.memory = &memory,
+                                    .blocks = &blocks,
                                     .memory_system = system,
                                     .l1i = l1i,
                                     .l1d = l1d,

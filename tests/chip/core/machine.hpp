@@ -68,7 +68,7 @@ struct Machine {
     system.l1i = &l1i;
     system.l1d = &l1d;
     pipeline =
-        std::make_unique<Pipeline>(CoreId{0}, config, Pipeline::Ports{memory, blocks, system, l1i, l1d});
+        std::make_unique<Pipeline>(CoreId{0}, config, Pipeline::Ports{&memory, &blocks, system, l1i, l1d});
     model = make_core_model(config, pipeline->parts());
     pipeline->hart().pc = kCode;
     for (Addr a = kCode; a < kCode + 4096; a += kLineBytes)

@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <memory>
 
 #include "chip/core/load_reservation.hpp"
 
@@ -127,6 +131,29 @@ TEST_F(LoadReservationTest, IsLostWithItsLineAndNoOther) {
   EXPECT_TRUE(reservation.stands(kTracked + kLineBytes));
   reservation.lose(before, line);
   EXPECT_FALSE(reservation.stands(kTracked + kLineBytes));
+}
+
+// A store of another process to a shared file takes no line away: its lines are other ones.
+TEST_F(LoadReservationTest, OfASharedFileIsLostWithTheWord) {
+  constexpr Addr kShared = 0x500000;
+  const auto file =
+      std::make_shared<MappedFile>(::memfd_create("shared", MFD_CLOEXEC), FileId{1, 1}, true, "");
+  ASSERT_EQ(::ftruncate(file->fd(), static_cast<off_t>(kPage)), 0);
+  AddressSpace others_memory;
+  for (AddressSpace* const of : {&memory, &others_memory})
+    ASSERT_EQ(of->map_file(kShared, kPage, Page::kRead | Page::kWrite, {file, 0, true}), 0);
+  l1d.fill(l1d.victim(line_of(kShared)).slot, line_of(kShared), LineState::modified);
+  reservation.make(kShared + 4);
+  others_memory.store<std::uint32_t>(kShared + 8, 1);
+  EXPECT_TRUE(reservation.stands(kShared + 4)) << "another word";
+  others_memory.store<std::uint32_t>(kShared + 4, 1);
+  EXPECT_FALSE(reservation.stands(kShared + 4));
+  reservation.make(kShared + 4);
+  EXPECT_TRUE(reservation.stands(kShared + 4));
+  memory.store<std::uint32_t>(kTracked, 1);
+  reservation.make(kTracked);
+  memory.store<std::uint32_t>(kTracked, 2);
+  EXPECT_TRUE(reservation.stands(kTracked)) << "of other memory the caches hear";
 }
 
 }  // namespace

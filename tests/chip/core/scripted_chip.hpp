@@ -53,8 +53,8 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
       for (Addr a = kCode; a < kCode + 4096; a += kLineBytes)
         FlatMemory::fill(p.l1i, line_of(a), LineState::shared);
       p.core = std::make_unique<Core>(CoreId{i}, config,
-                                      Pipeline::Ports{.memory = memory,
-                                                      .blocks = blocks,
+                                      Pipeline::Ports{.memory = &memory,
+                                                      .blocks = &blocks,
                                                       .memory_system = p.system,
                                                       .l1i = p.l1i,
                                                       .l1d = p.l1d,

@@ -23,8 +23,8 @@ struct Rig final : AccessRecorder {
       const std::function<void(Config&)>& change = [](Config&) {})
       : m(change) {
     m.pipeline = std::make_unique<Pipeline>(CoreId{0}, m.config,
-                                            Pipeline::Ports{.memory = m.memory,
-                                                            .blocks = m.blocks,
+                                            Pipeline::Ports{.memory = &m.memory,
+                                                            .blocks = &m.blocks,
                                                             .memory_system = m.system,
                                                             .l1i = m.l1i,
                                                             .l1d = m.l1d,

@@ -153,5 +153,45 @@ TEST(FileMemory, APageThatTheFileHasLostReadsZeroAndIsReported) {
   EXPECT_EQ(memory.take_lost_page(), std::nullopt);
 }
 
+TEST(CopiedMemory, HasTheContentsAndRightsOfThen) {
+  AddressSpace parent, child;
+  parent.map(kBase, 3 * kPage, kRw);
+  parent.store<std::uint64_t>(kBase + 2 * kPage - 8, 17);
+  parent.protect(kBase + 2 * kPage, kPage, Page::kRead);
+  ASSERT_TRUE(child.copy_from(parent));
+  parent.store<std::uint64_t>(kBase + 2 * kPage - 8, 18);
+  EXPECT_EQ(child.load<std::uint64_t>(kBase + 2 * kPage - 8), 17U);
+  EXPECT_EQ(child.load<std::uint64_t>(kBase), 0U) << "nothing was written there";
+  EXPECT_TRUE(child.allows(kBase + kPage, 8, kRw));
+  EXPECT_FALSE(child.allows(kBase + 2 * kPage, 8, Page::kWrite));
+  EXPECT_EQ(child.attributes(kBase + 3 * kPage), 0);
+  EXPECT_EQ(child.writable_bytes(), parent.writable_bytes());
+  EXPECT_EQ(child.regions(), parent.regions());
+  child.unmap(kBase, 3 * kPage);
+  EXPECT_EQ(child.writable_bytes(), 0U);
+  EXPECT_EQ(parent.load<std::uint64_t>(kBase + 2 * kPage - 8), 18U);
+}
+
+TEST(CopiedMemory, SharesWhatIsShared) {
+  AddressSpace parent, child;
+  const auto file = new_file(2 * kPage);
+  ASSERT_EQ(parent.map_file(kBase, kPage, kRw, {nullptr, 0, true}), 0);  // without a file
+  ASSERT_EQ(parent.map_file(kBase + 4 * kPage, 2 * kPage, kRw, {file, 0, true}), 0);
+  ASSERT_EQ(parent.map_file(kBase + 8 * kPage, 2 * kPage, kRw, {file, 0, false}), 0);
+  parent.store<std::uint64_t>(kBase + 8, 1);
+  parent.store<std::uint64_t>(kBase + 4 * kPage, 2);
+  parent.store<std::uint64_t>(kBase + 9 * kPage, 3);  // its own copy of the page
+  ASSERT_TRUE(child.copy_from(parent));
+  EXPECT_EQ(child.load<std::uint64_t>(kBase + 8), 1U);
+  EXPECT_EQ(child.load<std::uint64_t>(kBase + 4 * kPage), 2U);
+  EXPECT_EQ(child.load<std::uint64_t>(kBase + 9 * kPage), 3U);
+  child.store<std::uint64_t>(kBase + 8, 11);
+  child.store<std::uint64_t>(kBase + 4 * kPage, 12);
+  child.store<std::uint64_t>(kBase + 9 * kPage, 13);
+  EXPECT_EQ(parent.load<std::uint64_t>(kBase + 8), 11U);
+  EXPECT_EQ(parent.load<std::uint64_t>(kBase + 4 * kPage), 12U);
+  EXPECT_EQ(parent.load<std::uint64_t>(kBase + 9 * kPage), 3U);
+}
+
 }  // namespace
 }  // namespace rubato::chip

@@ -29,8 +29,8 @@ struct ThreadsRig : ProgramRig, CoreHost {
       Program& program = programs->of(CoreId{i});
       program.memory.store<std::uint16_t>(kImageEntry, 0xa001);  // c.j 0: a thread turns here for ever
       cores.push_back(std::make_unique<Core>(CoreId{i}, config,
-                                             Pipeline::Ports{.memory = program.memory,
-                                                             .blocks = program.blocks,
+                                             Pipeline::Ports{.memory = &program.memory,
+                                                             .blocks = &program.blocks,
                                                              .memory_system = *hierarchy,
                                                              .l1i = hierarchy->l1i(CoreId{i}),
                                                              .l1d = hierarchy->l1d(CoreId{i}),
@@ -96,6 +96,31 @@ TEST(ThreadsOnCores, AreGivenAnIdleCoreOfTheirProgram) {
   EXPECT_EQ(rig.main_thread(1).core, 0u);  // by the program's own numbers
   EXPECT_EQ(rig.core(0).activity(), Activity::idle);
   EXPECT_EQ(rig.given, (std::vector<Given>{Given::thread, Given::none}));  // the other core looked, too
+}
+
+TEST(ThreadsOnCores, TakeACoreToTheMemoryOfTheirProcess) {
+  constexpr std::uint64_t kClone = 220, kSigChld = 17;
+  ThreadsRig rig({4});
+  Program& program = rig[0];
+  Thread& parent = rig.main_thread();
+  rig.call(program, parent, kClone, {kSigChld, 0, 0, 0});
+  Thread& child = *program.process.threads().back();
+  ASSERT_NE(child.space, nullptr);
+  EXPECT_EQ(program.spaces.size(), 1u);
+  parent.regs.pc = child.regs.pc = kImageEntry;
+  rig.threads.add(program, parent);
+  rig.threads.add(program, child);
+  rig.run_to(1);
+  EXPECT_EQ(rig.core(0).thread(), &parent);
+  ASSERT_EQ(rig.core(1).thread(), &child);
+  EXPECT_EQ(rig.threads.space_of(CoreId{0}), nullptr);
+  EXPECT_EQ(rig.threads.space_of(CoreId{1}), child.space);
+  // Another thread's call ends it where it is.
+  child.state = ThreadState::exited;
+  rig.threads.ended(program, child);
+  EXPECT_EQ(rig.core(1).activity(), Activity::idle);
+  rig.threads.forget(program, *child.space);
+  EXPECT_EQ(rig.threads.space_of(CoreId{1}), nullptr);
 }
 
 TEST(ThreadsOnCores, TakeTurnsWhenThereAreMoreThreadsThanCores) {

@@ -73,7 +73,7 @@ struct WindowReportsTest : testing::Test {
   isa::BlockCache blocks{memory};
   NoMemory system;
   L1Cache l1i{{16384, 8}}, l1d{{16384, 8}};
-  PipelinePorts ports{memory, blocks, system, l1i, l1d};
+  PipelinePorts ports{&memory, &blocks, system, l1i, l1d};
   PipelineState state{CoreId{0}, one_core(), ports};
   WindowReports reports{state};
   Instructions instructions;

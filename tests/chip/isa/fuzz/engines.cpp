@@ -104,7 +104,7 @@ std::vector<Record> run_timed(const Image& image, std::uint64_t seed) {
   config = resolve(config);
   L1Cache l1i{{1024, 2}}, l1d{{512, 2}};
   CapriciousMemory system(seed, l1i, l1d);
-  Pipeline pipeline(CoreId{0}, config, {memory, blocks, system, l1i, l1d});
+  Pipeline pipeline(CoreId{0}, config, {&memory, &blocks, system, l1i, l1d});
   const std::unique_ptr<CoreModel> model = make_core_model(config, pipeline.parts());
   pipeline.hart().pc = image.entry;
   for (;;) {

@@ -1,0 +1,154 @@
+// The state that all processes of a program share: threads and their waits, the network, the disk and the
+// places of files. Each process has its own Process::Impl, with memory, files and signals. Threads and
+// processes have numbers of one row, so a thread's number finds its place here. Glossary: a *wait* is why a
+// thread is blocked and how it ends; a *child* is a process as its parent knows it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "chip/disk/disk.hpp"
+#include "chip/os/linux_abi.hpp"
+#include "chip/os/network.hpp"
+#include "chip/os/open_file.hpp"
+#include "chip/os/path_resolver.hpp"
+#include "chip/os/process.hpp"
+#include "chip/os/signal_file.hpp"
+#include "chip/os/signal_queue.hpp"
+#include "chip/os/user_memory.hpp"
+
+namespace rubato::chip {
+
+inline constexpr int kFirstTid = 1000;
+inline constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  ///< bytes of one call, as Linux
+
+enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal, disk, child, vfork };
+
+/// The identity of a futex word: the memory that it lies in and its place there. Processes that share memory
+/// have the same, wherever each has mapped it.
+using FutexKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+
+/// Why a thread is blocked.
+struct Wait {
+  WaitKind kind = WaitKind::none;
+  Addr futex = 0;
+  FutexKey key{};  ///< of the futex
+  std::uint32_t bitset = 0;
+  bool is_lock = false;                   ///< FUTEX_LOCK_PI: the waker hands the lock over
+  std::optional<std::uint64_t> deadline;  ///< ns; in Impl::timeouts too
+  Addr remaining = 0;                     ///< nanosleep: where an interrupted sleep stores what is left
+  std::uint64_t signals = 0;              ///< rt_sigtimedwait: the set waited for
+  std::uint64_t number = 0;               ///< the system call, tried again when files change, or restarted
+  std::uint64_t progress = 0;             ///< bytes a blocked write has moved already
+  /// A capsule's call that is tried again may reach the same memory as at first, with this stack (P49, P50).
+  std::optional<std::pair<Addr, Addr>> at_once_stack{};
+  std::array<std::uint64_t, 6> arguments{};
+};
+
+/// The transfer that a thread will make when its request of the disk is done (P80).
+struct DiskTransfer {
+  std::shared_ptr<OpenFile> file;
+  std::vector<abi::Iovec> ranges{};  ///< of a read
+  std::int64_t offset = 0;
+  bool writes = false;
+  bool moves_position = false;
+  std::vector<std::byte> data{};  ///< of a write; none: fsync()
+};
+
+/// State of a thread that Process keeps beyond Thread.
+struct ThreadInfo {
+  int pid = kFirstTid;  ///< of its process
+  Wait wait;
+  std::unique_ptr<DiskTransfer> transfer;  ///< of a wait for the disk
+  SignalQueue pending;                     ///< signals sent to this thread
+  abi::StackT alternate_stack{0, abi::kSsDisable, 0, 0};
+  std::uint64_t saved_mask = 0;  ///< of sigsuspend and ppoll, put back when the handler returns
+  bool restores_mask = false;
+  std::uint64_t cpu_shown = 0;  ///< the latest time that its CPU-time clock has shown
+  std::string name;
+};
+
+/// A process as its parent knows it, until the parent has waited for it.
+struct Child {
+  static constexpr int kInit = 1;  ///< the parent of the first process and of orphans
+
+  int parent = kInit, group = kFirstTid, session = kFirstTid;
+  int exit_signal = abi::kSigChld;  ///< sent to the parent at its end
+  bool has_ended = false;
+  std::int32_t status = 0;            ///< as wait4() tells it
+  std::uint64_t cpu_nanoseconds = 0;  ///< of the process and of children that it has waited for
+  std::optional<int> vfork_waiter{};  ///< the parent's thread that waits until the child has its own memory
+};
+
+/// The path of the program in the guest's view, as /proc/self/exe has it; empty if the host cannot tell it.
+std::string own_path(const ProcessOptions& options);
+
+struct Process::Kernel final : SignalSource {
+  Kernel(const ProcessOptions& options, const GuestClock& its_clock);
+  ~Kernel() override;
+
+  /// Null: the process has ended.
+  Impl* find(int pid);
+  Impl& process_of(const Thread& thread);
+  ThreadInfo& info(const Thread& thread) { return infos[static_cast<std::size_t>(thread.tid - kFirstTid)]; }
+  Thread& create_thread(int pid);
+  /// Processes of before an exec, or that have ended, can go: none of their functions runs.
+  void bury();
+
+  // SignalSource, of the thread whose call is being made.
+  std::uint64_t pending_signals() const override;
+  abi::Siginfo take_pending(std::uint64_t signals) override;
+  std::uint64_t signals_sent() const override { return sent_signals; }
+
+  const GuestClock& clock;
+  std::function<void(const std::string&)> log;
+  /// The program that the run began with: its path in the guest's view, and on the host. The former may name
+  /// no file, or one outside of the sandbox. An execve of it finds the program even so.
+  const std::string begun_path, begun_file;
+  ThreadObserver* observer = nullptr;
+  UserMemory::Observer* access_observer = nullptr;
+
+  std::map<int, std::unique_ptr<Impl>> processes;  // that run, by pid
+  std::map<int, Child> children;                   // all that run, and those not waited for, by pid
+  std::vector<std::unique_ptr<Impl>> buried;
+  std::unique_ptr<Impl> first_image;  ///< of the first process, if it has executed another program since
+
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::deque<ThreadInfo> infos;                      // by tid - kFirstTid
+  std::map<FutexKey, std::deque<Thread*>> futexes;   // waiters, first come first
+  std::set<std::pair<std::uint64_t, int>> timeouts;  // (ns, tid)
+  std::deque<Thread*> file_waits;
+  bool files_changed = false;  ///< a pipe or counter may be ready that was not
+
+  ThreadInfo* calling = nullptr;  ///< whose call is being made, or was made last
+  Thread* in_call = nullptr;      ///< leaves its core by itself, as its call is over
+  std::uint64_t sent_signals = 0;
+
+  Disk disk;
+  Network network;
+  PathResolver resolver;
+  std::uint64_t next_pipe = 1000;
+  Rng rng;
+
+  bool is_over = false;  ///< the first process has ended
+  int status = 0;
+  std::optional<int> killed_by;
+  std::map<std::uint64_t, std::uint64_t> unknown;  // number -> count
+  bool has_refused_processes = false, has_told_of_limit = false;
+  std::uint32_t last_space = 0;  ///< where no observer gives spaces
+  std::uint64_t made = 0;        ///< processes that processes made
+};
+
+}  // namespace rubato::chip
