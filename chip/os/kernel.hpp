@@ -20,6 +20,7 @@
 
 #include "base/rng.hpp"
 #include "chip/disk/disk.hpp"
+#include "chip/os/file_locks.hpp"
 #include "chip/os/linux_abi.hpp"
 #include "chip/os/network.hpp"
 #include "chip/os/open_file.hpp"
@@ -138,6 +139,7 @@ struct Process::Kernel final : SignalSource {
 
   Disk disk;
   Network network;
+  FileLocks locks;
   PathResolver resolver;
   std::uint64_t next_pipe = 1000;
   Rng rng;

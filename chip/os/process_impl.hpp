@@ -20,6 +20,7 @@
 #include "base/rng.hpp"
 #include "chip/disk/disk.hpp"
 #include "chip/os/elf_loader.hpp"
+#include "chip/os/file_locks.hpp"
 #include "chip/os/file_table.hpp"
 #include "chip/os/guest_space.hpp"
 #include "chip/os/kernel.hpp"
@@ -260,6 +261,15 @@ struct Process::Impl final {
   /// As an open of that path: what a descriptor stands for is opened anew.
   std::shared_ptr<OpenFile> open_made_up(const std::string& path, std::uint32_t flags, std::int64_t& error);
   std::string proc_maps() const;
+
+  // --- sys_locks.cpp
+  // ------------------------------------------------------------------------------------------
+  enum class RangeLockCommand : std::uint8_t { ask, try_once, wait };
+  std::int64_t lock_range(Call& call, const std::shared_ptr<OpenFile>& file, RangeLockCommand what,
+                          bool is_of_open_file);
+  std::int64_t take_lock(Call& call, const FileLocks::Lock& lock, bool waits);
+  /// A descriptor of the file is closed: as on Linux the process loses its own locks of the file.
+  void note_close(const OpenFile& file);
 
   // --- proc_files.cpp
   // ------------------------------------------------------------------------------------------

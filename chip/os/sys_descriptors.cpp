@@ -13,8 +13,11 @@ std::int64_t Process::Impl::install(std::shared_ptr<OpenFile> file, bool cloexec
 }
 
 std::int64_t Process::Impl::sys_close(Call& call) {
+  const auto file = files.find(call.i32(0));
   files_changed = true;
-  return files.close(call.i32(0)) ? 0 : -EBADF;
+  if (!files.close(call.i32(0))) return -EBADF;
+  note_close(*file);
+  return 0;
 }
 
 std::int64_t Process::Impl::sys_close_range(Call& call) {
@@ -23,6 +26,7 @@ std::int64_t Process::Impl::sys_close_range(Call& call) {
   for (std::int64_t fd = call.u32(0); fd < files.size() && fd <= static_cast<std::int64_t>(call.u32(1));
        ++fd) {
     if ((call.u32(2) & kCloexec) == 0) {
+      if (const auto file = files.find(fd)) note_close(*file);
       files.close(fd);
     } else if (auto* entry = files.entry(fd)) {
       entry->closes_on_exec = true;
@@ -41,6 +45,7 @@ std::int64_t Process::Impl::sys_dup3(Call& call) {
   auto file = files.find(call.i32(0));
   if (call.i32(0) == call.i32(1) || (call.u32(2) & ~abi::kCloseOnExec) != 0) return -EINVAL;
   if (!file || call.i32(1) < 0 || call.u32(1) >= files.most) return -EBADF;
+  if (const auto before = files.find(call.i32(1))) note_close(*before);
   files.put(call.i32(1), {std::move(file), call.u32(2) != 0});
   files_changed = true;
   return call.i32(1);
@@ -86,15 +91,14 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
       return 0;
     }
     case getlk:
-    case ofd_getlk: {  // this process is alone: no lock of another one exists
-      constexpr std::int16_t kUnlocked = 2;
-      return user.readable(call.a[2], 32) && user.put(call.a[2], kUnlocked) ? 0 : -EFAULT;
-    }
+    case ofd_getlk:
+      return lock_range(call, file, RangeLockCommand::ask, call.i32(1) == ofd_getlk);
     case setlk:
-    case setlkw:
     case ofd_setlk:
+      return lock_range(call, file, RangeLockCommand::try_once, call.i32(1) == ofd_setlk);
+    case setlkw:
     case ofd_setlkw:
-      return user.readable(call.a[2], 32) ? 0 : -EFAULT;
+      return lock_range(call, file, RangeLockCommand::wait, call.i32(1) == ofd_setlkw);
     case setpipe_size:
     case getpipe_size:
       return dynamic_cast<PipeEnd*>(file.get()) != nullptr ? static_cast<std::int64_t>(PipeBuffer::kCapacity)

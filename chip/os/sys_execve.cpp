@@ -211,6 +211,9 @@ std::int64_t Process::Impl::execute(Call& call, ProcessOptions its_options) {
   main.stack_high = after->stack_high;
   main.space = its_space.get();
   release_vfork_waiter();
+  for (std::int64_t fd = 0; fd < files.size(); ++fd)
+    if (const auto* const entry = files.entry(fd); entry != nullptr && entry->closes_on_exec)
+      note_close(*entry->file);
   close_files();
   if (space == nullptr && !shares_memory()) release_program_memory();
   std::unique_ptr<Impl>& here = kernel.processes.at(pid);

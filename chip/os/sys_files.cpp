@@ -338,7 +338,6 @@ std::int64_t Process::Impl::sys_fsync(Call& call) {
 std::int64_t Process::Impl::sys_fdatasync(Call& call) { return sys_fsync(call); }
 std::int64_t Process::Impl::sys_sync(Call&) { return 0; }
 std::int64_t Process::Impl::sys_fadvise64(Call& call) { return files.find(call.i32(0)) ? 0 : -EBADF; }
-std::int64_t Process::Impl::sys_flock(Call& call) { return files.find(call.i32(0)) ? 0 : -EBADF; }
 
 std::int64_t Process::Impl::sys_getdents64(Call& call) {
   constexpr std::uint64_t kHeader = 19;

@@ -192,6 +192,7 @@ void Process::Impl::release_vfork_waiter() {
 void Process::Impl::close_files() {
   if (file_table.use_count() == 1) files = FileTable{};
   file_table.reset();  // it makes no call any longer
+  if (is_exited) kernel.locks.release(pid);
   files_changed = true;
 }
 

@@ -84,6 +84,13 @@ def test_random_children_end_as_on_the_host(
     assert chip == on_host("process_storm", seed)
 
 
+@pytest.mark.parametrize("way", ["one core", "four cores", "window, four cores", "fast-forward"])
+def test_file_locks_are_between_processes(
+    on_host: Callable[..., str], guests: Path, rubato_chip: Path, tmp_path: Path, way: str
+) -> None:
+    assert on_chip(rubato_chip, WAYS[way], tmp_path, guests / "file_locks") == on_host("file_locks")
+
+
 @pytest.mark.parametrize("model", ["inorder", "window"])
 def test_a_run_with_processes_repeats_to_the_cycle(guests: Path, rubato_chip: Path, tmp_path: Path, model: str) -> None:
     stats = []
