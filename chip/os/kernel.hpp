@@ -22,7 +22,7 @@
 #include "chip/disk/disk.hpp"
 #include "chip/os/file_locks.hpp"
 #include "chip/os/linux_abi.hpp"
-#include "chip/os/network.hpp"
+#include "chip/os/local_network.hpp"
 #include "chip/os/open_file.hpp"
 #include "chip/os/path_resolver.hpp"
 #include "chip/os/process.hpp"
@@ -138,7 +138,7 @@ struct Process::Kernel final : SignalSource {
   std::uint64_t sent_signals = 0;
 
   Disk disk;
-  Network network;
+  LocalNetwork network;
   FileLocks locks;
   PathResolver resolver;
   std::uint64_t next_pipe = 1000;

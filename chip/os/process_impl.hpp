@@ -25,7 +25,7 @@
 #include "chip/os/guest_space.hpp"
 #include "chip/os/kernel.hpp"
 #include "chip/os/linux_abi.hpp"
-#include "chip/os/network.hpp"
+#include "chip/os/local_network.hpp"
 #include "chip/os/open_file.hpp"
 #include "chip/os/path_resolver.hpp"
 #include "chip/os/process.hpp"
@@ -389,7 +389,7 @@ struct Process::Impl final {
   ThreadInfo*& calling = kernel.calling;
   std::uint64_t& sent_signals = kernel.sent_signals;
   Disk& disk = kernel.disk;
-  Network& network = kernel.network;
+  LocalNetwork& network = kernel.network;
   PathResolver& resolver = kernel.resolver;
   std::uint64_t& next_pipe = kernel.next_pipe;
   Rng& rng = kernel.rng;

@@ -71,7 +71,7 @@ std::int64_t SocketQueue::take_message(std::span<std::byte> to, Incoming& with) 
 // --- Socket
 // ----------------------------------------------------------------------------------------------------
 
-Socket::Socket(Network& network, const Kind& kind, std::uint32_t open_flags)
+Socket::Socket(LocalNetwork& network, const Kind& kind, std::uint32_t open_flags)
     : OpenFile(open_flags),
       options(kind.family, kind.type),
       network_(network),

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "chip/os/network.hpp"
+#include "chip/os/local_network.hpp"
 #include "chip/os/open_file.hpp"
 #include "chip/os/socket_address.hpp"
 #include "chip/os/socket_options.hpp"
@@ -76,7 +76,7 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
     SocketType type;
     int protocol;
   };
-  Socket(Network& network, const Kind& kind, std::uint32_t open_flags);
+  Socket(LocalNetwork& network, const Kind& kind, std::uint32_t open_flags);
 
   Socket* as_socket() override { return this; }
   std::int64_t read(std::span<std::byte> to) override;
@@ -136,7 +136,7 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
   void became_readable() { ++edges_.in; }
   void became_writable() { ++edges_.out; }
 
-  Network& network_;
+  LocalNetwork& network_;
   SocketAddress local_{};
   int error_ = 0;
 

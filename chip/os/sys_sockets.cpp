@@ -38,7 +38,7 @@ std::int64_t kind_of(std::int32_t family, std::uint32_t type, std::int32_t proto
   return 0;
 }
 
-std::shared_ptr<Socket> make_socket(Network& network, const Socket::Kind& kind, std::uint32_t type) {
+std::shared_ptr<Socket> make_socket(LocalNetwork& network, const Socket::Kind& kind, std::uint32_t type) {
   const std::uint32_t flags = abi::kReadWrite | (type & abi::kNonBlock);
   if (kind.type == SocketType::datagram) return std::make_shared<DatagramSocket>(network, kind, flags);
   return std::make_shared<StreamSocket>(network, kind, flags);

@@ -1,5 +1,5 @@
-// Advisory locks between processes: fcntl's of processes and of open files, and flock. Prints the same on every
-// Linux.
+// Advisory locks between processes: fcntl's of processes and of open files, and flock. Prints the same on
+// every Linux.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <errno.h>

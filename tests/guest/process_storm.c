@@ -1,6 +1,6 @@
-// Random children, several at a time, that end in every way there is, and what their parent hears of them. The
-// argument is a seed. Prints the same on every Linux. no-qemu: it executes itself, which qemu-riscv64 can do only
-// where the host knows RISC-V programs
+// Random children, several at a time, that end in every way there is, and what their parent hears of them.
+// The argument is a seed. Prints the same on every Linux. no-qemu: it executes itself, which qemu-riscv64 can
+// do only where the host knows RISC-V programs
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <errno.h>
@@ -91,7 +91,8 @@ static void child(unsigned kind, int code, int orphans) {
         pthread_mutex_unlock(&shared->mutex);
         __atomic_fetch_add(&shared->atomic, 1, __ATOMIC_RELAXED);
         long old = __atomic_load_n(&shared->atomic, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&shared->atomic, &old, old + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        while (!__atomic_compare_exchange_n(&shared->atomic, &old, old + 1, 0, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
           continue;
       }
       _exit(code);

@@ -18,7 +18,7 @@ namespace rubato::chip {
 
 class Socket;
 
-class Network {
+class LocalNetwork {
  public:
   /// Device and inode of the file that stands for a local name.
   using FileKey = std::pair<std::uint64_t, std::uint64_t>;

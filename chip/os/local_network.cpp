@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "chip/os/network.hpp"
+#include "chip/os/local_network.hpp"
 
 #include <fmt/format.h>
 
@@ -20,13 +20,13 @@ bool covers(const SocketAddress& address, bool only_v6, const IpAddress& ip) {
 
 }  // namespace
 
-std::vector<Network::Binding>& Network::bindings(bool is_stream, std::uint16_t port) {
+std::vector<LocalNetwork::Binding>& LocalNetwork::bindings(bool is_stream, std::uint16_t port) {
   auto& list = ports_[is_stream ? 1 : 0][port];
   std::erase_if(list, [](const Binding& binding) { return binding.socket.expired(); });
   return list;
 }
 
-bool Network::conflicts(const Binding& other, const Socket& socket, const SocketAddress& address) const {
+bool LocalNetwork::conflicts(const Binding& other, const Socket& socket, const SocketAddress& address) const {
   const auto holder = other.socket.lock();
   const bool meets = covers(other.address, holder->only_v6(), address.ip) ||
                      covers(address, socket.only_v6(), other.address.ip);
@@ -35,7 +35,7 @@ bool Network::conflicts(const Binding& other, const Socket& socket, const Socket
   return !(holder->reuses_address() && socket.reuses_address() && !holder->is_listening());
 }
 
-std::int64_t Network::bind(const std::shared_ptr<Socket>& socket, SocketAddress& address) {
+std::int64_t LocalNetwork::bind(const std::shared_ptr<Socket>& socket, SocketAddress& address) {
   constexpr std::uint16_t kPrivileged = 1024;
   if (!address.ip.is_any() && !address.ip.is_loopback()) return -EADDRNOTAVAIL;
   if (address.port != 0 && address.port < kPrivileged) return -EACCES;
@@ -59,7 +59,7 @@ std::int64_t Network::bind(const std::shared_ptr<Socket>& socket, SocketAddress&
   return 0;
 }
 
-std::vector<std::shared_ptr<Socket>> Network::bound(bool is_stream, const SocketAddress& to) {
+std::vector<std::shared_ptr<Socket>> LocalNetwork::bound(bool is_stream, const SocketAddress& to) {
   std::vector<std::shared_ptr<Socket>> exact, wide;
   for (const Binding& binding : bindings(is_stream, to.port)) {
     auto socket = binding.socket.lock();
@@ -72,7 +72,7 @@ std::vector<std::shared_ptr<Socket>> Network::bound(bool is_stream, const Socket
   return exact;
 }
 
-bool Network::bind_name(const std::shared_ptr<Socket>& socket, std::string& name) {
+bool LocalNetwork::bind_name(const std::shared_ptr<Socket>& socket, std::string& name) {
   std::erase_if(names_, [](const auto& entry) { return entry.second.expired(); });
   for (unsigned number = 0; name.empty(); ++number) {
     std::string candidate = std::string(1, '\0') + fmt::format("{:05x}", number);
@@ -81,12 +81,12 @@ bool Network::bind_name(const std::shared_ptr<Socket>& socket, std::string& name
   return names_.emplace(name, socket).second;
 }
 
-std::shared_ptr<Socket> Network::named(const std::string& name) const {
+std::shared_ptr<Socket> LocalNetwork::named(const std::string& name) const {
   const auto found = names_.find(name);
   return found == names_.end() ? nullptr : found->second.lock();
 }
 
-std::shared_ptr<Socket> Network::of_file(FileKey key) const {
+std::shared_ptr<Socket> LocalNetwork::of_file(FileKey key) const {
   const auto found = files_.find(key);
   return found == files_.end() ? nullptr : found->second.lock();
 }
