@@ -105,6 +105,8 @@ struct Process::Kernel final : SignalSource {
   Impl& process_of(const Thread& thread);
   ThreadInfo& info(const Thread& thread) { return infos[static_cast<std::size_t>(thread.tid - kFirstTid)]; }
   Thread& create_thread(int pid);
+  /// The memories of all processes that run, each once.
+  std::set<const AddressSpace*> memories() const;
   /// Processes of before an exec, or that have ended, can go: none of their functions runs.
   void bury();
 

@@ -29,9 +29,10 @@ inline constexpr std::uint64_t kProtUntracked = 0x10000000;
 inline constexpr std::uint64_t kProtTracked = 0x20000000;  ///< no longer
 
 // clone().
-inline constexpr std::uint64_t kCloneVm = 0x100, kCloneFiles = 0x400, kCloneVfork = 0x4000,
-                               kCloneThread = 0x10000, kCloneSetTls = 0x80000, kCloneParentSetTid = 0x100000,
-                               kCloneChildClearTid = 0x200000, kCloneChildSetTid = 0x1000000;
+inline constexpr std::uint64_t kCloneSignalMask = 0xff, kCloneVm = 0x100, kCloneFiles = 0x400,
+                               kCloneVfork = 0x4000, kCloneThread = 0x10000, kCloneSetTls = 0x80000,
+                               kCloneParentSetTid = 0x100000, kCloneChildClearTid = 0x200000,
+                               kCloneChildSetTid = 0x1000000;
 
 // Signals.
 inline constexpr int kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigFpe = 8, kSigKill = 9,

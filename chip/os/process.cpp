@@ -452,10 +452,10 @@ std::pair<Addr, Addr> Process::mappings() const {
 }
 std::uint64_t Process::processes_made() const { return kernel_->made; }
 std::uint64_t Process::mapped_bytes() const {
-  std::uint64_t sum = impl_->memory.mapped_bytes();
-  std::set<const AddressSpace*> seen{&impl_->memory};
-  for (const auto& [pid, process] : kernel_->processes)
-    if (seen.insert(&process->memory).second) sum += process->memory.mapped_bytes();
+  std::set<const AddressSpace*> memories = kernel_->memories();
+  memories.insert(&impl_->memory);
+  std::uint64_t sum = 0;
+  for (const AddressSpace* const one : memories) sum += one->mapped_bytes();
   return sum;
 }
 

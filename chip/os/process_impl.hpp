@@ -169,8 +169,8 @@ struct Process::Impl final {
 
   // --- sys_processes.cpp, sys_execve.cpp
   // ---------------------------------------------------------------------
-  /// Tells that there can be no processes. @returns -ENOSYS.
-  std::int64_t refuse_processes(Call& call, const std::string& why);
+  /// 0; or -ENOSYS if the program can make no processes, which it tells.
+  std::int64_t refuse_processes(Call& call);
   /// New memory for a process, or null: there may be no more, which has been told.
   std::shared_ptr<GuestSpace> make_space(Call& call, std::int64_t& error);
   std::int64_t clone_process(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid, Addr tls,

@@ -128,11 +128,8 @@ std::int64_t Process::Impl::program_file(std::int32_t from, const std::string& p
 }
 
 std::int64_t Process::Impl::sys_execve(Call& call) {
-  Call same{call.thread, call.info, call.number, {0, call.a[0], call.a[1], call.a[2], 0, 0}};
-  same.a[0] = static_cast<std::uint64_t>(std::int64_t{abi::kAtCwd});
-  const std::int64_t result = sys_execveat(same);
-  call.outcome = same.outcome;
-  return result;
+  call.a = {static_cast<std::uint64_t>(std::int64_t{abi::kAtCwd}), call.a[0], call.a[1], call.a[2], 0, 0};
+  return sys_execveat(call);
 }
 
 std::int64_t Process::Impl::sys_execveat(Call& call) {
@@ -140,8 +137,7 @@ std::int64_t Process::Impl::sys_execveat(Call& call) {
   const auto path = user.string(call.a[1], PATH_MAX);
   if (!path) return -EFAULT;
   if (path->size() >= PATH_MAX) return -ENAMETOOLONG;
-  if (const std::string why = observer != nullptr ? observer->why_no_processes() : ""; !why.empty())
-    return refuse_processes(call, why);
+  if (const auto error = refuse_processes(call); error < 0) return error;
   if (call.u32(4) != 0) return not_implemented(call, "execveat with flags");
   ProgramFile file;
   if (const auto error = program_file(call.i32(0), *path, file); error < 0) return error;

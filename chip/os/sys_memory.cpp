@@ -46,11 +46,11 @@ bool Process::Impl::has_room(std::uint64_t more) const {
 }
 
 std::uint64_t Process::Impl::writable_bytes() const {
-  std::uint64_t sum = memory.writable_bytes();
-  if (kernel.processes.size() == 1) return sum;
-  std::set<const AddressSpace*> seen{&memory};
-  for (const auto& [other, process] : kernel.processes)
-    if (seen.insert(&process->memory).second) sum += process->memory.writable_bytes();
+  if (kernel.processes.size() == 1) return memory.writable_bytes();
+  std::set<const AddressSpace*> memories = kernel.memories();
+  memories.insert(&memory);  // an exec loads before its memory is a process's
+  std::uint64_t sum = 0;
+  for (const AddressSpace* const one : memories) sum += one->writable_bytes();
   return sum;
 }
 

@@ -15,7 +15,7 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::uint64_t kSignalMask = 0xff, kClearHandlers = std::uint64_t{1} << 32;
+constexpr std::uint64_t kClearHandlers = std::uint64_t{1} << 32;
 constexpr std::uint64_t kNoChildWait = 2;  // SA_NOCLDWAIT
 constexpr std::uint32_t kNoHang = 1, kStopped = 2, kExited = 4, kContinued = 8, kNoReap = 0x01000000,
                         kAnyChild = 0x40000000, kClones = 0x80000000, kKinds = 0xe0000000;
@@ -31,6 +31,17 @@ Usage usage_of(const Child& child) {
   usage.user = {static_cast<std::int64_t>(child.cpu_nanoseconds / 1000000000),
                 static_cast<std::int64_t>(child.cpu_nanoseconds / 1000 % 1000000)};
   return usage;
+}
+
+/// The end of the child `pid`, as its parent hears of it by `signal`.
+abi::Siginfo siginfo_of(int pid, const Child& child, int signal) {
+  constexpr std::int32_t kClExited = 1, kClKilled = 2;
+  const std::int32_t killed_by = child.status & 0x7f;
+  abi::Siginfo siginfo{};
+  siginfo.signo = signal;
+  siginfo.code = killed_by != 0 ? kClKilled : kClExited;
+  siginfo.child = {pid, kGuestUser, killed_by != 0 ? killed_by : child.status >> 8};
+  return siginfo;
 }
 
 }  // namespace
@@ -60,7 +71,9 @@ Process::Impl::Impl(const Impl& parent, int its_pid, std::shared_ptr<GuestSpace>
   user.observe(kernel.access_observer);
 }
 
-std::int64_t Process::Impl::refuse_processes(Call& call, const std::string& why) {
+std::int64_t Process::Impl::refuse_processes(Call& call) {
+  const std::string why = observer != nullptr ? observer->why_no_processes() : "";
+  if (why.empty()) return 0;
   if (!std::exchange(kernel.has_refused_processes, true))
     log(fmt::format(
         "system call {} would make or change a process, but {}: thread {} got ENOSYS (reported once)",
@@ -87,16 +100,15 @@ std::shared_ptr<GuestSpace> Process::Impl::make_space(Call& call, std::int64_t& 
 
 std::int64_t Process::Impl::clone_process(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid,
                                           Addr tls, Addr child_tid) {
-  constexpr std::uint64_t kKnown = kSignalMask | abi::kCloneVm | abi::kCloneVfork | abi::kCloneFiles |
-                                   abi::kCloneSetTls | abi::kCloneParentSetTid | abi::kCloneChildClearTid |
-                                   abi::kCloneChildSetTid | kClearHandlers;
+  constexpr std::uint64_t kKnown = abi::kCloneSignalMask | abi::kCloneVm | abi::kCloneVfork |
+                                   abi::kCloneFiles | abi::kCloneSetTls | abi::kCloneParentSetTid |
+                                   abi::kCloneChildClearTid | abi::kCloneChildSetTid | kClearHandlers;
   constexpr std::size_t kMost = 32768;
-  if ((flags & kSignalMask) > abi::kSignals) return -EINVAL;
+  if ((flags & abi::kCloneSignalMask) > abi::kSignals) return -EINVAL;
   if ((flags & ~kKnown) != 0)
     return not_implemented(
         call, fmt::format("{} with the flags {:#x}", syscall_name(call.number), flags & ~kKnown));
-  if (const std::string why = observer != nullptr ? observer->why_no_processes() : ""; !why.empty())
-    return refuse_processes(call, why);
+  if (const auto error = refuse_processes(call); error < 0) return error;
   if (kernel.children.size() >= kMost) return -EAGAIN;
   if ((flags & abi::kCloneParentSetTid) != 0 && !user.writable(parent_tid, 4)) return -EFAULT;
   if ((flags & abi::kCloneChildSetTid) != 0 && !user.writable(child_tid, 4)) return -EFAULT;
@@ -123,7 +135,7 @@ std::int64_t Process::Impl::clone_process(Call& call, std::uint64_t flags, Addr 
   of_child.parent = pid;
   of_child.group = own.group;
   of_child.session = own.session;
-  of_child.exit_signal = static_cast<int>(flags & kSignalMask);
+  of_child.exit_signal = static_cast<int>(flags & abi::kCloneSignalMask);
   ++kernel.made;
 
   Thread& thread = kernel.create_thread(its_pid);
@@ -218,10 +230,7 @@ void Process::Impl::end_child(int exit_status, int signal) {
 void Process::Impl::tell_parent(const Child& of) {
   Impl* const parent = kernel.find(of.parent);
   const int signal = of.exit_signal;
-  abi::Siginfo siginfo{};
-  siginfo.signo = signal;
-  siginfo.code = (of.status & 0x7f) != 0 ? 2 : 1;  // CLD_KILLED, CLD_EXITED
-  siginfo.child = {pid, kGuestUser, (of.status & 0x7f) != 0 ? of.status & 0x7f : of.status >> 8};
+  const abi::Siginfo siginfo = siginfo_of(pid, of, signal);
   bool is_forgotten = parent == nullptr;
   if (parent != nullptr && signal == abi::kSigChld) {
     const abi::Sigaction& action = parent->actions[abi::kSigChld];
@@ -250,6 +259,12 @@ bool Process::end_by_fault(Thread& thread, const Fault& fault) {
 }
 
 void Process::Kernel::bury() { buried.clear(); }
+
+std::set<const AddressSpace*> Process::Kernel::memories() const {
+  std::set<const AddressSpace*> found;
+  for (const auto& [pid, process] : processes) found.insert(&process->memory);
+  return found;
+}
 
 // --- the wait for it
 // -----------------------------------------------------------------------------------------
@@ -317,10 +332,7 @@ std::int64_t Process::Impl::sys_waitid(Call& call) {
   Usage usage{};
   if (child != 0) {
     const Child& of = kernel.children.at(static_cast<int>(child));
-    const std::int32_t signal = of.status & 0x7f;
-    siginfo.signo = abi::kSigChld;
-    siginfo.code = signal != 0 ? 2 : 1;
-    siginfo.child = {static_cast<std::int32_t>(child), kGuestUser, signal != 0 ? signal : of.status >> 8};
+    siginfo = siginfo_of(static_cast<int>(child), of, abi::kSigChld);
     usage = usage_of(of);
   }
   if ((call.a[2] != 0 && !user.writable(call.a[2], sizeof siginfo)) ||

@@ -56,8 +56,7 @@ std::int64_t Process::Impl::sys_clone3(Call& call) {
   if (call.a[1] < sizeof arguments) return -EINVAL;
   if (!user.read(call.a[0], &arguments, sizeof arguments)) return -EFAULT;
   if ((arguments.stack == 0) != (arguments.stack_bytes == 0)) return -EINVAL;
-  constexpr std::uint64_t kSignalMask = 0xff;
-  if ((arguments.flags & kSignalMask) != 0 || arguments.exit_signal > abi::kSignals) return -EINVAL;
+  if ((arguments.flags & abi::kCloneSignalMask) != 0 || arguments.exit_signal > abi::kSignals) return -EINVAL;
   return clone_thread(call, arguments.flags | arguments.exit_signal, arguments.stack + arguments.stack_bytes,
                       arguments.parent_tid, arguments.tls, arguments.child_tid);
 }

@@ -19,12 +19,16 @@ std::vector<Addr> chain_of(Program& program, const HartState& regs) {
   return chain;
 }
 
-/// The wait of a blocked thread and where it is. Of a thread with other memory than the program's own, places
-/// have no names.
-void blocks(Program& program, const Thread& thread, Cycle now, const ThreadProfile::Parts& parts) {
+/// The wait of a blocked thread, and the calls that it is in.
+struct Blocked {
+  ThreadWait wait;
+  std::vector<Addr> chain;
+};
+/// Places in other memory than the program's own have no names.
+Blocked blocked(Program& program, const Thread& thread) {
   const ThreadWait wait = program.process.wait_of(thread);
-  if (thread.space != nullptr) return program.profile.blocks(thread.tid, now, parts, {wait.kind, 0, 0}, {});
-  program.profile.blocks(thread.tid, now, parts, wait, chain_of(program, thread.regs));
+  if (thread.space != nullptr) return {{wait.kind, 0, 0}, {}};
+  return {wait, chain_of(program, thread.regs)};
 }
 
 }  // namespace
@@ -42,12 +46,8 @@ void ThreadsOnCores::enter(Program& program) {
 void ThreadsOnCores::begin_profile(Program& program, Cycle now) {
   for (const auto& thread : program.process.threads())
     if (thread->state == ThreadState::blocked) {
-      const ThreadWait wait = program.process.wait_of(*thread);
-      if (thread->space != nullptr) {
-        program.profile.was_blocked(thread->tid, now, {wait.kind, 0, 0}, {});
-      } else {
-        program.profile.was_blocked(thread->tid, now, wait, chain_of(program, thread->regs));
-      }
+      auto [wait, chain] = blocked(program, *thread);
+      program.profile.was_blocked(thread->tid, now, wait, std::move(chain));
     }
 }
 
@@ -132,7 +132,8 @@ void ThreadsOnCores::left(Core& core, const Thread& thread, Cycle now) {
   if (thread.state == ThreadState::exited) return profile.ends(thread.tid, now, parts);
   if (thread.state == ThreadState::runnable)
     return profile.yields(thread.tid, now, parts);  // woken meanwhile
-  blocks(program, thread, now, parts);
+  auto [wait, chain] = blocked(program, thread);
+  profile.blocks(thread.tid, now, parts, wait, std::move(chain));
 }
 
 void ThreadsOnCores::moved(Core& core, Thread& thread, Cycle now) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -80,6 +81,10 @@ struct Family {
   Addr put(Thread& thread, const std::string& text, Addr at = kBuffer) {
     std::memcpy(memory_of(thread).host(at), text.c_str(), text.size() + 1);
     return at;
+  }
+  /// The descriptors that pipe2() has written into the first process's buffer.
+  std::pair<std::uint64_t, std::uint64_t> ends_of_pipe() const {
+    return {memory.load<std::uint32_t>(kBuffer), memory.load<std::uint32_t>(kBuffer + 4)};
   }
   std::uint32_t status(Thread& thread) { return memory_of(thread).load<std::uint32_t>(kBuffer + 64); }
   std::int64_t wait(Thread& thread, std::int64_t whom = -1, std::uint64_t flags = 0) {
@@ -243,8 +248,7 @@ TEST(Child, ThatEndsClosesItsEndsOfPipes) {
   Family family;
   Thread& parent = family.first();
   ASSERT_EQ(family.call(parent, kPipe, {kBuffer, 0}), 0);
-  const std::uint64_t from = family.memory.load<std::uint32_t>(kBuffer),
-                      to = family.memory.load<std::uint32_t>(kBuffer + 4);
+  const auto [from, to] = family.ends_of_pipe();
   Thread& writer = family.fork(parent);
   Thread& other = family.fork(parent);
   EXPECT_EQ(family.call(parent, kClose, {to}), 0);
@@ -260,8 +264,7 @@ TEST(Child, ThatWritesToABrokenPipeIsKilled) {
   Family family;
   Thread& parent = family.first();
   ASSERT_EQ(family.call(parent, kPipe, {kBuffer, 0}), 0);
-  const std::uint64_t from = family.memory.load<std::uint32_t>(kBuffer),
-                      to = family.memory.load<std::uint32_t>(kBuffer + 4);
+  const auto [from, to] = family.ends_of_pipe();
   Thread& writer = family.fork(parent);
   EXPECT_EQ(family.call(writer, kClose, {from}), 0);
   EXPECT_EQ(family.call(writer, kWrite, {to, kBuffer, 8}), 8);
