@@ -18,6 +18,9 @@
 
 namespace rubato::cached {
 
+/// More items than this should have more buckets.
+constexpr std::size_t most_items(std::size_t buckets) { return buckets * 3 / 2; }
+
 template <class D>
 class Table {
  public:

@@ -36,7 +36,8 @@ class CacheUpkeep : public CacheMover<D> {
 
   bool wants_expansion() const override {
     return this->options_.may_expand &&
-           (this->table_.expanding() || (this->table_.power() < 32 && items() > this->table_.size() * 3 / 2));
+           (this->table_.expanding() ||
+            (this->table_.power() < 32 && items() > most_items(this->table_.size())));
   }
   bool expand() override {
     auto& table = this->table_;

@@ -15,26 +15,19 @@ template <class D>
 std::unique_ptr<CacheEngine> make(const EngineOptions& options, const Clock& clock) {
   return std::make_unique<Cache<D>>(options, clock);
 }
+template <class D>
+constexpr Discipline kDiscipline = {D::kName, make<D>};
 template <template <class> class Branch, Stage S>
-constexpr Discipline kDiscipline = {Branch<StageAccess<S>>::kName, make<Branch<StageAccess<S>>>};
-template <class Locks>
-constexpr Discipline kLocks = {Locks::kName, make<Locks>};
+constexpr Discipline kStage = kDiscipline<Branch<StageAccess<S>>>;
 
 }  // namespace
 
 std::span<const Discipline> disciplines() {
   static constexpr Discipline kAll[] = {
-      {"locks", make_locks_engine},
-      kLocks<ConditionLocks>,
-      kLocks<SemaphoreLocks>,
-      kDiscipline<TmIp, Stage::relaxed>,
-      kDiscipline<TmIp, Stage::callable>,
-      kDiscipline<TmIp, Stage::max>,
-      kDiscipline<TmIp, Stage::lib>,
-      kDiscipline<TmIt, Stage::relaxed>,
-      kDiscipline<TmIt, Stage::callable>,
-      kDiscipline<TmIt, Stage::max>,
-      kDiscipline<TmIt, Stage::lib>,
+      {"locks", make_locks_engine}, kDiscipline<ConditionLocks>,   kDiscipline<SemaphoreLocks>,
+      kStage<TmIp, Stage::relaxed>, kStage<TmIp, Stage::callable>, kStage<TmIp, Stage::max>,
+      kStage<TmIp, Stage::lib>,     kStage<TmIt, Stage::relaxed>,  kStage<TmIt, Stage::callable>,
+      kStage<TmIt, Stage::max>,     kStage<TmIt, Stage::lib>,
   };
   return kAll;
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cached/core/table.hpp"
 #include "cached/discipline/tm_access.hpp"
 
 namespace rubato::cached {
@@ -74,10 +75,6 @@ class StageAccess : public OnCommit {
                                          : S == Stage::max      ? "tm-it-max"
                                                                 : "tm-it-lib";
   static constexpr bool kHasCacheSection = true;
-
-  StageAccess() = default;
-  StageAccess(const StageAccess&) = delete;
-  StageAccess& operator=(const StageAccess&) = delete;
 
   template <class F>
   static auto block(F&& f) {
@@ -179,7 +176,7 @@ class StageAccess : public OnCommit {
   // The publication's Fig. 2 after its transformation: a thread that stores one item too many wakes the
   // maintainer, once.
   void linked(std::size_t buckets) {
-    if (add(items_, std::uint64_t{1}) <= buckets * 3 / 2 || load(growing_)) return;
+    if (add(items_, std::uint64_t{1}) <= most_items(buckets) || load(growing_)) return;
     store(growing_, 1);
     Outside::post(wanted_.semaphore());
   }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "cached/core/table.hpp"
 #include "cached/core/wake.hpp"
 #include "cached/discipline/locks14.hpp"
 
@@ -19,7 +20,7 @@ class WokenLocks : public Locks14 {
   /// A thread that stores one item too many wakes the maintainer, once a growth.
   void linked(std::size_t buckets) {
     const std::size_t items = items_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (items <= buckets * 3 / 2 || growing_.exchange(true)) return;
+    if (items <= most_items(buckets) || growing_.exchange(true)) return;
     wake_.post();
   }
   void unlinked() { items_.fetch_sub(1, std::memory_order_relaxed); }
