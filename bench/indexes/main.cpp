@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "apps/ycsb/index/load_order.hpp"
 #include "base/rng.hpp"
 #include "bench/indexes/contestant.hpp"
 #include "bench/indexes/crates.hpp"
@@ -57,15 +58,14 @@ bool parse(const char* text, std::uint64_t& number) {
 }
 
 void load(Contestant& index, const ycsb::KeySpace& space, std::uint64_t records) {
-  constexpr std::size_t kWindow = 32'768;
   const std::vector<Key> keys = ycsb::sorted_keys(space, records);
   rubato::Rng rng(1);
   std::vector<Request> window;
-  for (std::size_t first = 0; first < keys.size(); first += kWindow) {
+  for (std::size_t first = 0; first < keys.size(); first += ycsb::index::kLoadWindow) {
     window.clear();
-    for (std::size_t i = first; i < std::min(first + kWindow, keys.size()); ++i)
+    for (std::size_t i = first; i < std::min(first + ycsb::index::kLoadWindow, keys.size()); ++i)
       window.push_back({keys[i], Kind::insert, 0});
-    for (std::size_t n = window.size(); n > 1; --n) std::swap(window[n - 1], window[rng.below(n)]);
+    ycsb::index::shuffle(window, rng);
     index.run(window, 1);
   }
 }

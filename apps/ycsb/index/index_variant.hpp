@@ -12,6 +12,7 @@
 
 #include "apps/ycsb/batches.hpp"
 #include "apps/ycsb/index/index.hpp"
+#include "apps/ycsb/index/load_order.hpp"
 #include "apps/ycsb/variant.hpp"
 #include "base/rng.hpp"
 
@@ -44,19 +45,17 @@ class IndexVariant final : public Variant {
   TreeShape check() const override { return index_.check(); }
 
  private:
-  /// Inserts the pairs in an order that is random within windows. So nodes become as full as random
-  /// insertions leave them, which no bottom-up load of each index would have to imitate. A window fits the L2
-  /// cache, so that loading is quick.
+  /// Inserts the pairs in the order of load_order.hpp.
   void load_by_insertion(std::uint64_t pairs, const NextPair& next, const Progress& progress) {
-    constexpr std::uint64_t kWindow = 32'768;
     ThreadEpochs epochs({.members = 1, .refreshes_a_look = 16});
     Session session(epochs, 0);
     Rng rng(1);
     std::vector<leaf::Pair> window;
     for (std::uint64_t done = 0; done < pairs; done += window.size()) {
       window.clear();
-      for (std::uint64_t n = std::min(kWindow, pairs - done); n > 0; --n) window.push_back(next());
-      for (std::uint64_t n = window.size(); n > 1; --n) std::swap(window[n - 1], window[rng.below(n)]);
+      for (std::uint64_t n = std::min<std::uint64_t>(kLoadWindow, pairs - done); n > 0; --n)
+        window.push_back(next());
+      shuffle(window, rng);
       for (const leaf::Pair& pair : window) {
         index_.insert(pair.key, pair.value, session);
         session.refresh();
