@@ -148,7 +148,7 @@ def one_core(app: str, size: str) -> Simulated:
 
 def speedup_marks(base: Simulated, points: Mapping[int, Simulated]) -> Callable[[Samples], list[Mark]]:
     def marks(found: Samples) -> list[Mark]:
-        return [Mark(x=cores, y=i.mean, low=i.low, high=i.high)
+        return [Mark.of(i, x=cores)
                 for cores, p in points.items() for i in [found.ratio(base, p)]]  # fmt: skip
 
     return marks
@@ -359,7 +359,7 @@ def figure_9(key: str, size: str, cores: int, rows: tuple[Row, ...]) -> Figure:
         pairs = {app: (allocated(app, name, size, cores), allocated(app, "ideal", size, cores)) for app in ALLOCATING}
 
         def marks(found: Samples) -> list[Mark]:
-            return [Mark(label=app, y=i.mean, low=i.low, high=i.high)
+            return [Mark.of(i, label=app)
                     for app, pair in pairs.items() for i in [found.ratio(*pair)]]  # fmt: skip
 
         return Curve(name, tuple(p for pair in pairs.values() for p in pair), marks)
@@ -422,7 +422,7 @@ def by_rate(size: str, measure: str) -> tuple[Curve, ...]:
         points = {rate: stored(variant, rate, size) for rate in STORES[size][4]}
 
         def marks(found: Samples) -> list[Mark]:
-            return [Mark(x=rate, y=i.mean, low=i.low, high=i.high)
+            return [Mark.of(i, x=rate)
                     for rate, p in points.items() for i in [found.interval(p, measure)]]  # fmt: skip
 
         return Curve(variant, tuple(points.values()), marks)

@@ -123,7 +123,7 @@ class At:
         def marks(samples: Samples) -> list[Mark]:
             found = {x: samples.geometric_mean(list(zip(points, below, strict=True)), measure)
                      for x, points in above.items()}  # fmt: skip
-            return [Mark(x=x, y=i.mean, low=i.low, high=i.high) for x, i in found.items()]
+            return [Mark.of(i, x=x) for x, i in found.items()]
 
         return Curve(f"{facet}, {label}", (*below, *(p for points in above.values() for p in points)), marks)
 

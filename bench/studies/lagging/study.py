@@ -95,6 +95,11 @@ def environment(lagging: str, is_dear: bool, **more: object) -> tuple[tuple[str,
     return tuple((found | {key: str(value) for key, value in more.items()}).items())
 
 
+def named(what: str, lagging: str, is_dear: bool, more: dict[str, object]) -> str:
+    settings = (f"{key.removeprefix('RUBATO_').removeprefix('LAG_').lower()} {value}" for key, value in more.items())
+    return ", ".join((what, *(("dear",) if is_dear else ()), f"lagging {lagging}", *settings))
+
+
 def seconds_of(name: str, size: str, is_dear: bool) -> float:
     """Of a process, about: dear turns of `big` take the longest."""
     return 0.2 if size == "quick" else {"big": 5.0, "fib": 1.5}.get(name, 1.0) if is_dear else 0.4
@@ -104,9 +109,8 @@ def savina(family: str, name: str, size: str, chosen: dict[str, int], lagging: s
            **more: object) -> Measured:  # fmt: skip
     sizes = [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
     command = ("{build}/bin/savina-native", "--benchmark", name, "--iterations", "8", "--verify", "--json", *sizes)
-    words = [f"{name} {varied(name, chosen)}", *(["dear"] if is_dear else []), f"lagging {lagging}"]
-    words += [f"{key.removeprefix('RUBATO_').removeprefix('LAG_').lower()} {value}" for key, value in more.items()]
-    return Measured(", ".join(words), f"{family}, {size}", command, environment(lagging, is_dear, **more),
+    return Measured(named(f"{name} {varied(name, chosen)}", lagging, is_dear, more), f"{family}, {size}", command,
+                    environment(lagging, is_dear, **more),
                     values=("iterations",), processors=WORKERS, size=size,
                     estimate=seconds_of(name, size, is_dear))  # fmt: skip
 
@@ -138,9 +142,8 @@ def handing_on(family: str, what: str, actors: int, size: str, lagging: str, is_
     """A ring of bound actors, or consumers of one producer (bench/actor_lag.cpp)."""
     messages = {"ring": {"quick": 2000}.get(size, 100_000), "consumers": {"quick": 25_600}.get(size, 3_200_000)}[what]
     command = ("{build}/bin/bench_actor_lag", what, str(actors), str(messages))
-    words = [f"{what} {actors}", *(["dear"] if is_dear else []), f"lagging {lagging}"]
-    words += [f"{key.removeprefix('RUBATO_LAG_').lower()} {value}" for key, value in more.items()]
-    return Measured(", ".join(words), f"{family}, {size}", command, environment(lagging, is_dear, **more),
+    return Measured(named(f"{what} {actors}", lagging, is_dear, more), f"{family}, {size}", command,
+                    environment(lagging, is_dear, **more),
                     values=LAG_VALUES, processors=WORKERS, size=size,
                     estimate=0.2 if size == "quick" else {"ring": 1.5, "consumers": 0.5}[what])  # fmt: skip
 
@@ -218,7 +221,7 @@ def points_of(pairs: Sequence[tuple[Measured, Measured]]) -> tuple[Measured, ...
 
 def line(name: str, points: dict[int, Measured] | dict[float, Measured], value: str, factor: float = 1) -> Curve:
     def marks(found: Samples) -> list[Mark]:
-        return [Mark(x=x, y=i.mean, low=i.low, high=i.high)
+        return [Mark.of(i, x=x)
                 for x, point in points.items() for i in [found.interval(point, value, factor)]]  # fmt: skip
 
     return Curve(name, tuple(points.values()), marks)
@@ -226,7 +229,7 @@ def line(name: str, points: dict[int, Measured] | dict[float, Measured], value: 
 
 def over_line(name: str, pairs: dict[float, tuple[Measured, Measured]], value: str) -> Curve:
     def marks(found: Samples) -> list[Mark]:
-        return [Mark(x=x, y=i.mean, low=i.low, high=i.high)
+        return [Mark.of(i, x=x)
                 for x, pair in pairs.items() for i in [found.ratio(*pair, value)]]  # fmt: skip
 
     return Curve(name, points_of(list(pairs.values())), marks)
@@ -419,7 +422,7 @@ def with_miniqueue(size: str) -> Figure:
                  for name in MINIQUEUE}  # fmt: skip
 
         def marks(found: Samples) -> list[Mark]:
-            return [Mark(label=TITLES[name], y=i.mean, low=i.low, high=i.high)
+            return [Mark.of(i, label=TITLES[name])
                     for name, pair in pairs.items() for i in [found.ratio(*pair, "iterations")]]  # fmt: skip
 
         return Curve(words, points_of(list(pairs.values())), marks)

@@ -60,7 +60,7 @@ def drawn(key: str, size: str) -> tuple[Curve, ...]:
         points = {threads: timed(name, threads, size) for threads in THREADS[size]}
 
         def marks(found: Samples) -> list[Mark]:
-            return [Mark(x=threads, y=i.mean, low=i.low, high=i.high)
+            return [Mark.of(i, x=threads)
                     for threads, point in points.items() for i in [found.interval(point, "seconds")]]  # fmt: skip
 
         return Curve(name, tuple(points.values()), marks)

@@ -146,7 +146,7 @@ def bars(workload: str, points: dict[str, Measured]) -> tuple[Curve, ...]:
         def marks(found: Samples) -> list[Mark]:
             i = found.interval(point, point.values[0])
             label = "inserts" if workload == INSERTS else f"YCSB {workload}"
-            return [Mark(label=label, y=i.mean, low=i.low, high=i.high)]
+            return [Mark.of(i, label=label)]
 
         return Curve(name, (point,), marks)
 
@@ -178,7 +178,7 @@ def over_workers(workload: str, size: str) -> tuple[Curve, ...]:
         def marks(found: Samples) -> list[Mark]:
             there = {n: point for n, point in points.items() if found.has(point)}
             intervals = {n: found.interval(point, point.values[0]) for n, point in there.items()}
-            return [Mark(x=n, y=i.mean, low=i.low, high=i.high) for n, i in intervals.items()]
+            return [Mark.of(i, x=n) for n, i in intervals.items()]
 
         return Curve(name, tuple(points.values()), marks, needed=(points[1],))
 

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rubato.errors import UsageError
 from rubato.files import write_whole
+
+if TYPE_CHECKING:
+    from rubato.results.intervals import Interval
 
 Verdict = Literal["reproduced", "near", "missed", "not measured"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "near", "missed", "not measured")
@@ -52,6 +55,10 @@ class Mark(_Strict):
     low: float | None = None
     high: float | None = None
     note: str = ""
+
+    @classmethod
+    def of(cls, interval: Interval, *, x: float | None = None, label: str = "") -> Mark:
+        return cls(x=x, label=label, y=interval.mean, low=interval.low, high=interval.high)
 
 
 class Curve(_Strict):
