@@ -9,7 +9,7 @@ the geometric mean over the programs, or of the worst or best one where the row 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from rubato.results import energy
 from rubato.results.intervals import Interval
 from rubato.results.publication import Mark
 from rubato.results.run import Run, Stats
-from school.points import Simulated
+from school.points import Measured, Simulated
 from school.samples import Samples
 from school.study import SIZES, Curve, Figure, Row, Study, published_values
 from school.verdicts import Bar
@@ -35,6 +35,11 @@ CAPACITIES = (160, 80, 40, 20, 10, 5)  # percent of the lines of private caches
 WAITS = ("l1", "l2", "llc", "memory", "network")
 MACHINES = {"quick": "flask-16-inorder", "sampled": "flask-16-inorder", "full": "flask-16"}
 SMALL = "The inputs do not fill the caches as the publication's did."
+SPLIT = ("The best static split is that of the publication: 7 ways of directory and 1 sub-table for servers, 1 and 7 for "
+         "other programs. The on-line split is each home's own choice while it runs.")  # fmt: skip
+#: Bits a line at which the chip's filters err in 5 % of questions.
+BITS = Measured("bits of a tracked line", "bits of a tracked line", ("{build}/bin/bench_filter_bits",),
+                values=("dlcbf", "cbf"), rounds=1, size="full", estimate=2)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,43 @@ def sized(protocol: str, percent: int, **more: object) -> Protocol:
 
 
 TOKENB = Protocol("tokenb")
-FLASK_40, FLASK_5, FLASK_160 = (sized("flask", percent) for percent in (40, 5, 160))
+FLASK_40, FLASK_20, FLASK_5, FLASK_160 = (sized("flask", percent) for percent in (40, 20, 5, 160))
 SPARSE_5, SPARSE_160 = (sized("sparse", percent) for percent in (5, 160))
+SPLIT_CAPACITIES = (10, 5)
+ADAPTIVE = {percent: sized("flask", percent, partition="adaptive") for percent in SPLIT_CAPACITIES}
+
+
+@dataclass(frozen=True)
+class BestSplit:
+    """The static split that suits a program (VI.C): servers have 7 directory ways and 1 sub-table, others 1 and 7."""
+
+    percent: int
+
+    def on(self, program: str, size: str) -> Simulated:
+        return sized("flask", self.percent, directory_ways=7 if program in SERVERS else 1).on(program, size)
+
+
+Machine = Protocol | BestSplit
+Protocols = Mapping[str, Mapping[int, Machine]]  # by label and capacity
+
+
+Points = tuple[Simulated, ...]
+Over = Callable[[Samples, Points, Points, str], Interval]
+
+
+def of_means(samples: Samples, above: Points, below: Points, measure: str) -> Interval:
+    """The geometric mean of the programs' ratios."""
+    return samples.geometric_mean(list(zip(above, below, strict=True)), measure)
+
+
+def of_sums(samples: Samples, above: Points, below: Points, measure: str) -> Interval:
+    """The ratio of sums over the programs: for counts, which a program may have none of."""
+    first, second = (sum(samples.mean(p, measure) for p in points) for points in (above, below))
+    return Interval(first / max(1.0, second), None, None, 1)
+
+
+def by_capacity(protocol: str) -> dict[int, Machine]:
+    return {percent: sized(protocol, percent) for percent in CAPACITIES}
 
 
 class At:
@@ -81,10 +121,10 @@ class At:
     def __init__(self, size: str) -> None:
         self.size = size
 
-    def points(self, protocol: Protocol, programs: tuple[str, ...]) -> tuple[Simulated, ...]:
+    def points(self, protocol: Machine, programs: tuple[str, ...]) -> tuple[Simulated, ...]:
         return tuple(protocol.on(program, self.size) for program in programs)
 
-    def mean(self, key: str, measure: str, above: Protocol, below: Protocol, bar: Bar, why: str = SMALL,
+    def mean(self, key: str, measure: str, above: Machine, below: Machine, bar: Bar, why: str = SMALL,
              programs: tuple[str, ...] = PROGRAMS) -> Row:  # fmt: skip
         """The geometric mean of `above` over `below`."""
         first, second = (self.points(protocol, programs) for protocol in (above, below))
@@ -114,25 +154,28 @@ class At:
 
         return Row(key, points, value, bar, SMALL)
 
-    def curve(self, facet: str, label: str, measure: str, protocols: dict[int, Protocol], base: Protocol,
-              programs: tuple[str, ...]) -> Curve:  # fmt: skip
-        """By capacity, over the base; of several programs the geometric mean."""
+    def sums(self, key: str, measure: str, above: Machine, below: Machine, bar: Bar, why: str = SMALL) -> Row:
+        """A ratio of sums over programs, some of which may have none."""
+        first, second = (self.points(protocol, PROGRAMS) for protocol in (above, below))
+        return Row(key, (*first, *second), lambda samples: of_sums(samples, first, second, measure), bar, why)
+
+    def curve(self, facet: str, label: str, measure: str, protocols: Mapping[int, Machine], base: Machine,
+              programs: tuple[str, ...], over: Over) -> Curve:  # fmt: skip
+        """By capacity, over the base."""
         below = self.points(base, programs)
         above = {x: self.points(protocol, programs) for x, protocol in protocols.items()}
 
         def marks(samples: Samples) -> list[Mark]:
-            found = {x: samples.geometric_mean(list(zip(points, below, strict=True)), measure)
-                     for x, points in above.items()}  # fmt: skip
-            return [Mark.of(i, x=x) for x, i in found.items()]
+            return [Mark.of(over(samples, points, below, measure), x=x) for x, points in above.items()]
 
         return Curve(f"{facet}, {label}", (*below, *(p for points in above.values() for p in points)), marks)
 
-    def curves(self, measure: str, protocols: tuple[str, ...], capacities: tuple[int, ...] = CAPACITIES,
-               base: Protocol = TOKENB) -> tuple[Curve, ...]:  # fmt: skip
+    def curves(self, measure: str, protocols: Protocols, base: Machine = TOKENB,
+               over: Over | None = None) -> tuple[Curve, ...]:  # fmt: skip
         groups = {"all ten": PROGRAMS, "servers": SERVERS, "numerical": NUMERICAL, "copies": ALONE}
         return tuple(
-            self.curve(facet, protocol, measure, {c: sized(protocol, c) for c in capacities}, base, programs)
-            for facet, programs in groups.items() for protocol in protocols
+            self.curve(facet, label, measure, by_capacity, base, programs, over or of_means)
+            for facet, programs in groups.items() for label, by_capacity in protocols.items()
         )  # fmt: skip
 
 
@@ -162,10 +205,12 @@ def table_1() -> Figure:
 
 def figures(size: str) -> list[Figure]:
     at, x = At(size), "directory, % of private lines"
-    adaptive = {percent: sized("flask", percent, partition="adaptive") for percent in (10, 5)}
     ways = sized("flask", 20, directory_assoc=1), sized("sparse", 20, directory_assoc=64)
     every = tuple(sized("flask", percent) for percent in CAPACITIES)
-    time, both = "time, TokenB = 1", ("flask", "sparse")
+    time = "time, TokenB = 1"
+    both: Protocols = {name: by_capacity(name) for name in ("flask", "sparse")}
+    best: dict[int, Machine] = {percent: BestSplit(percent) for percent in SPLIT_CAPACITIES}
+    splits: Protocols = {"fixed split": by_capacity("flask"), "best static split": best, "on-line split": ADAPTIVE}
     return [
         Figure("3", "Execution time over TokenB's", "lines", x, time, at.curves("cycles", both), (
             at.mean("match", "cycles", FLASK_40, SPARSE_160, Bar(most=1.05)),
@@ -183,20 +228,27 @@ def figures(size: str) -> list[Figure]:
                at.curves("access_time", both),
                (at.mean("access-servers", "access_time", SPARSE_5, SPARSE_160, Bar(least=1.4), programs=SERVERS),),
                "Access time is what cores waited for memory, by accesses of an L1, hits among them."),
-        Figure("6", "Efficiency of the filter", rows=(
-            at.share("false-20", "false_positives", "memory_reads", (sized("flask", 20),), Bar(most=10)),
+        Figure("6", "Efficiency of the filter", "lines", x, "multicasts, TokenB = 1",
+               at.curves("multicasts", {"flask": by_capacity("flask")}, over=of_sums), (
+            at.share("false-20", "false_positives", "memory_reads", (FLASK_20,), Bar(most=10)),
             Row("saturation", tuple(p for f in every for p in at.points(f, PROGRAMS)),
                 lambda samples: Interval(sum(samples.mean(p, "flushes") for f in every
                                              for p in at.points(f, PROGRAMS)), None, None, 1), Bar(most=0), SMALL),
-        ), sentence="False positives are held against reads of memory, each of which the filter may delay."),
-        Figure("7", "Memory access time over TokenB's", reason="The latency of memory accesses has no statistic of its "
-               "own, and part of it hides behind other work."),
-        Figure("8", "Traffic with the best split", reason="No statistic counts TokenB's broadcasts as FLASK's probes "
-               "are counted, and the static splits are not run."),
-        Figure("9", "Time with the best split of filter and directory", rows=(
-            at.mean("adaptive-10", "cycles", adaptive[10], FLASK_40, Bar(most=1.06)),
-            at.mean("adaptive-5", "cycles", adaptive[5], FLASK_40, Bar(most=1.1)),
-        ), sentence="Published: the best static split of each class of programs. Here: the on-line split."),
+        ), "False positives are held against reads of memory, each of which the filter may delay. Multicasts are "
+           "questions to all tiles: TokenB's requests and retries, FLASK's probes. Curves are of sums over programs."),
+        Figure("7", "Memory access time over TokenB's", "lines", x, "memory access time, TokenB = 1",
+               at.curves("memory_latency", both),
+               (at.mean("memory-latency", "memory_latency", FLASK_5, TOKENB, Bar(most=1.15)),),
+               "Cycles of a request that memory served, from the access that made it until the line was there. The "
+               "most adverse configuration is FLASK's at 5 %."),
+        Figure("8", "Traffic with the best split", "lines", x, "multicasts, TokenB = 1",
+               at.curves("multicasts", splits, over=of_sums),
+               (at.sums("adaptive-traffic", "multicasts", BestSplit(10), FLASK_20, Bar(most=1.25)),), SPLIT),
+        Figure("9", "Time with the best split of filter and directory", "lines", x, "time, FLASK at 40 % = 1",
+               at.curves("cycles", splits, base=FLASK_40), (
+            at.mean("adaptive-10", "cycles", BestSplit(10), FLASK_40, Bar(most=1.06)),
+            at.mean("adaptive-5", "cycles", BestSplit(5), FLASK_40, Bar(most=1.1)),
+        ), SPLIT),
         Figure("10", "Associativity of the directory at 20 %", rows=(
             at.mean("one-way", "cycles", *ways, Bar(most=1.01)),
         ), sentence="Only the two ends of the published range are run."),
@@ -207,8 +259,13 @@ def figures(size: str) -> list[Figure]:
         )),
         Figure("III-B", "Tokens at evictions of the LLC", rows=(
             at.share("all-tokens", "incomplete", "llc_evictions", (FLASK_40,), Bar(least=99.9), rest=True),)),
-        Figure("IV-A", "Bits of a tracked line", reason="These follow from the filter's design by arithmetic, and no "
-               "run measures them."),
+        Figure("IV-A", "Bits of a tracked line", rows=(
+            Row("dlcbf-bits", (BITS,), lambda samples: samples.interval(BITS, "dlcbf"), Bar(most=17), counts_at=SIZES),
+            Row("cbf-bits", (BITS,), lambda samples: samples.interval(BITS, "cbf"), Bar(most=32), counts_at=SIZES),
+        ), sentence="The chip's own filters hold random lines, as many as give 5 % false positives. The d-left filter "
+           "has four sub-tables, whose cells of 12 bits count, as in the publication; a row of 128 bits has overflow "
+           "counters beside its eight cells. The conventional filter has the number of hashes that needs the fewest "
+           "bits."),
         table_1(),
         Figure("T2", "Workloads", reason="The publication's programs ran on Simics and cannot be had. The workloads of "
                "docs/workloads.md stand for them."),
@@ -222,6 +279,22 @@ def access_time(stats: Stats) -> float:
     return sum(stats[f"chip.core_cycles.nonspeculative.{part}"] for part in WAITS) / max(1, accesses)
 
 
+def memory_latency(stats: Stats) -> float:
+    """Cycles of a request that memory served."""
+    found = stats.histogram("tile.*.llc.latency_memory")
+    assert found is not None
+    return found.sum / max(1, found.samples)
+
+
+def multicasts(stats: Stats) -> float:
+    """How often all tiles were asked: probes of a home, or each request and each retry of TokenB."""
+    if not (retries := stats.matching("tile.*.requests.retries", optional=True)):
+        return stats.total("tile.*.directory.probes", optional=True)
+    served = [stats.histogram(f"tile.*.llc.{name}") for name in ("latency", "latency_other_tile", "latency_memory")]
+    persistent = stats.total("tile.*.requests.persistent")
+    return sum(h.samples for h in served if h is not None) + stats.total("tile.*.requests.retries") + persistent
+
+
 def measures(run: Run) -> dict[str, float]:
     stats, spent = run.stats.whole_run, energy.of(run)
     assert spent is not None and run.summary.cycles is not None
@@ -231,7 +304,8 @@ def measures(run: Run) -> dict[str, float]:
         "flit_hops": stats.total("coherence.flit_hops.*"),
         "access_time": float(f"{access_time(stats):.12g}"),
         "memory_reads": stats.total("mem.*.reads"),
-        "probes": stats.total("tile.*.directory.probes", optional=True),
+        "memory_latency": float(f"{memory_latency(stats):.12g}"),
+        "multicasts": multicasts(stats),
         "false_positives": stats.total("tile.*.directory.false_positives", optional=True),
         "flushes": stats.total("tile.*.directory.flushes", optional=True),
         "llc_evictions": stats.total("tile.*.llc.evictions"),
