@@ -74,13 +74,19 @@ class Store:
         if record.kind == "measured" or not isinstance(point, Simulated):
             return "present"
         built = self.places.version(point)
-        return "present" if record.model == self.model and built in ("", record.program) else "stale"
+        is_fresh = record.model == self.model and built in ("", record.program) and self._has_measures(record)
+        return "present" if is_fresh else "stale"
 
     def add(self, identity: str, record: Record) -> None:
+        if record.kind == "simulated":
+            record = record.model_copy(update={"measures": self.study.measures_version})
         self.publication.records[identity] = record
 
     def samples(self) -> Samples:
-        return Samples(self.publication.records.values(), self.model)
+        return Samples(filter(self._has_measures, self.publication.records.values()), self.model)
+
+    def _has_measures(self, record: Record) -> bool:
+        return record.kind == "measured" or record.measures == self.study.measures_version
 
     def estimates(self) -> Estimates:
         points = (p for size in SIZES for figure in self.study.figures(size) for p in figure.points)

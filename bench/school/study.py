@@ -101,6 +101,8 @@ class Study:
     source: str
     figures: Callable[[str], list[Figure]]  # by size; the same keys at each
     measures: Callable[[Run], dict[str, float]]  # of a simulated run, what figures need
+    #: Rises when `measures` takes something else of a run, which makes records stale and takes them out of figures.
+    measures_version: int = field(default=1, kw_only=True)
     seeds: dict[str, int]  # by size: seeds of a simulated point
     rounds: dict[str, int] = field(default_factory=lambda: {"quick": 3, "sampled": 7, "full": 15})
     not_measured: dict[str, str] = field(default_factory=dict)  # reason by key of a published value

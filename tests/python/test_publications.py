@@ -174,6 +174,16 @@ def test_another_program_makes_records_stale_and_they_are_renewed(bench: Bench):
     assert json.loads(bench("--json")[1])[0]["made"]["state"] == "6 of 6 points of the present model"
 
 
+def test_other_measures_make_records_stale_and_take_them_out_of_figures(bench: Bench):
+    bench("made", "--only", "simulated")
+    code = bench.folder / "studies/made/study.py"
+    code.write_text(code.read_text().replace('optional={', 'measures_version=2, optional={'))
+    answer = json.loads(bench("made", "--only", "simulated", "--dry-run", "--json")[1])
+    assert answer[0]["figures"][0]["rows"][0].get("ours") is None, "a value that was measured in another way"
+    assert "6 points to run, 6 of them stale" in bench("made", "--only", "simulated")[2]
+    assert {r.measures for r in bench.records.records.values()} == {2}
+
+
 def test_an_interrupted_call_keeps_what_was_run_and_the_next_one_goes_on(bench: Bench):
     bench("made", "--only", "simulated")
     bench.study("hangs")

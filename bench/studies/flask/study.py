@@ -32,14 +32,15 @@ NUMERICAL = ("mg", "ft", "lu")
 ALONE = ("path", "hmm", "sim")  # one thread each
 PROGRAMS = (*SERVERS, *NUMERICAL, *ALONE)
 CAPACITIES = (160, 80, 40, 20, 10, 5)  # percent of the lines of private caches
+WAYS = (1, 4, 16, 64)  # of the directory
 WAITS = ("l1", "l2", "llc", "memory", "network")
 MACHINES = {"quick": "flask-16-inorder", "sampled": "flask-16-inorder", "full": "flask-16"}
 SMALL = "The inputs do not fill the caches as the publication's did."
-SPLIT = ("The best static split is that of the publication: 7 ways of directory and 1 sub-table for servers, 1 and 7 for "
-         "other programs. The on-line split is each home's own choice while it runs.")  # fmt: skip
+SPLIT = ("The best static split is that of the publication: 7 ways of directory and 1 sub-table for servers, 1 and 7 "
+         "for other programs. The on-line split is each home's own choice while it runs.")  # fmt: skip
 #: Bits a line at which the chip's filters err in 5 % of questions.
 BITS = Measured("bits of a tracked line", "bits of a tracked line", ("{build}/bin/bench_filter_bits",),
-                values=("dlcbf", "cbf"), rounds=1, size="full", estimate=2)  # fmt: skip
+                values=("dlcbf", "cbf"), rounds=1, estimate=2)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,18 +98,23 @@ Protocols = Mapping[str, Mapping[int, Machine]]  # by label and capacity
 
 
 Points = tuple[Simulated, ...]
-Over = Callable[[Samples, Points, Points, str], Interval]
+Over = Callable[[Samples, Points, Points], Interval]  # what the first points have, by what the second ones have
 
 
-def of_means(samples: Samples, above: Points, below: Points, measure: str) -> Interval:
+def means(measure: str) -> Over:
     """The geometric mean of the programs' ratios."""
-    return samples.geometric_mean(list(zip(above, below, strict=True)), measure)
+    return lambda samples, above, below: samples.geometric_mean(list(zip(above, below, strict=True)), measure)
 
 
-def of_sums(samples: Samples, above: Points, below: Points, measure: str) -> Interval:
+def sums(measure: str, of: str = "") -> Over:
     """The ratio of sums over the programs: for counts, which a program may have none of."""
-    first, second = (sum(samples.mean(p, measure) for p in points) for points in (above, below))
-    return Interval(first / max(1.0, second), None, None, 1)
+
+    def ratio(samples: Samples, above: Points, below: Points) -> Interval:
+        first = sum(samples.mean(p, measure) for p in above)
+        second = sum(samples.mean(p, of or measure) for p in below)
+        return Interval(first / max(1.0, second), None, None, 1)
+
+    return ratio
 
 
 def by_capacity(protocol: str) -> dict[int, Machine]:
@@ -126,10 +132,7 @@ class At:
 
     def mean(self, key: str, measure: str, above: Machine, below: Machine, bar: Bar, why: str = SMALL,
              programs: tuple[str, ...] = PROGRAMS) -> Row:  # fmt: skip
-        """The geometric mean of `above` over `below`."""
-        first, second = (self.points(protocol, programs) for protocol in (above, below))
-        pairs = list(zip(first, second, strict=True))
-        return Row(key, (*first, *second), lambda samples: samples.geometric_mean(pairs, measure), bar, why)
+        return self.row(key, means(measure), above, below, bar, why, programs)
 
     def one(self, key: str, measure: str, above: Protocol, below: Protocol, bar: Bar,
             of: Callable[..., Interval], why: str = SMALL) -> Row:  # fmt: skip
@@ -154,28 +157,28 @@ class At:
 
         return Row(key, points, value, bar, SMALL)
 
-    def sums(self, key: str, measure: str, above: Machine, below: Machine, bar: Bar, why: str = SMALL) -> Row:
-        """A ratio of sums over programs, some of which may have none."""
-        first, second = (self.points(protocol, PROGRAMS) for protocol in (above, below))
-        return Row(key, (*first, *second), lambda samples: of_sums(samples, first, second, measure), bar, why)
+    def row(self, key: str, over: Over, above: Machine, below: Machine, bar: Bar, why: str = SMALL,
+            programs: tuple[str, ...] = PROGRAMS) -> Row:  # fmt: skip
+        first, second = (self.points(protocol, programs) for protocol in (above, below))
+        return Row(key, (*first, *second), lambda samples: over(samples, first, second), bar, why)
 
-    def curve(self, facet: str, label: str, measure: str, protocols: Mapping[int, Machine], base: Machine,
-              programs: tuple[str, ...], over: Over) -> Curve:  # fmt: skip
-        """By capacity, over the base."""
+    def curve(self, facet: str, label: str, over: Over, protocols: Mapping[int, Machine], base: Machine,
+              programs: tuple[str, ...]) -> Curve:  # fmt: skip
+        """By capacity or associativity, over the base."""
         below = self.points(base, programs)
         above = {x: self.points(protocol, programs) for x, protocol in protocols.items()}
 
         def marks(samples: Samples) -> list[Mark]:
-            return [Mark.of(over(samples, points, below, measure), x=x) for x, points in above.items()]
+            return [Mark.of(over(samples, points, below), x=x) for x, points in above.items()]
 
         return Curve(f"{facet}, {label}", (*below, *(p for points in above.values() for p in points)), marks)
 
-    def curves(self, measure: str, protocols: Protocols, base: Machine = TOKENB,
-               over: Over | None = None) -> tuple[Curve, ...]:  # fmt: skip
+    def curves(self, over: Over, protocols: Protocols, base: Machine = TOKENB) -> tuple[Curve, ...]:
+        """One a group of programs and protocol."""
         groups = {"all ten": PROGRAMS, "servers": SERVERS, "numerical": NUMERICAL, "copies": ALONE}
         return tuple(
-            self.curve(facet, label, measure, by_capacity, base, programs, over or of_means)
-            for facet, programs in groups.items() for label, by_capacity in protocols.items()
+            self.curve(facet, name, over, machines, base, programs)
+            for facet, programs in groups.items() for name, machines in protocols.items()
         )  # fmt: skip
 
 
@@ -205,14 +208,15 @@ def table_1() -> Figure:
 
 def figures(size: str) -> list[Figure]:
     at, x = At(size), "directory, % of private lines"
-    ways = sized("flask", 20, directory_assoc=1), sized("sparse", 20, directory_assoc=64)
+    by_ways: Protocols = {name: {ways: sized(name, 20, directory_assoc=ways) for ways in WAYS}
+                          for name in ("flask", "sparse")}  # fmt: skip
     every = tuple(sized("flask", percent) for percent in CAPACITIES)
     time = "time, TokenB = 1"
     both: Protocols = {name: by_capacity(name) for name in ("flask", "sparse")}
     best: dict[int, Machine] = {percent: BestSplit(percent) for percent in SPLIT_CAPACITIES}
     splits: Protocols = {"fixed split": by_capacity("flask"), "best static split": best, "on-line split": ADAPTIVE}
     return [
-        Figure("3", "Execution time over TokenB's", "lines", x, time, at.curves("cycles", both), (
+        Figure("3", "Execution time over TokenB's", "lines", x, time, at.curves(means("cycles"), both), (
             at.mean("match", "cycles", FLASK_40, SPARSE_160, Bar(most=1.05)),
             at.mean("tokenb", "cycles", TOKENB, FLASK_40, Bar(least=1.0)),
             at.mean("loss-5", "cycles", FLASK_5, FLASK_160, Bar(most=1.12)),
@@ -223,13 +227,14 @@ def figures(size: str) -> list[Figure]:
             at.one("sparse-5-worst", "cycles", FLASK_5, SPARSE_5, Bar(most=1.0), max),
         )),
         Figure("4", "Energy-delay product of the memory hierarchy over TokenB's", "lines", x, "EDP, TokenB = 1",
-               at.curves("edp", both), (at.mean("edp", "edp", FLASK_40, TOKENB, Bar(most=0.92)),)),
+               at.curves(means("edp"), both), (at.mean("edp", "edp", FLASK_40, TOKENB, Bar(most=0.92)),)),
         Figure("5", "Access time over TokenB's", "lines", x, "access time, TokenB = 1",
-               at.curves("access_time", both),
+               at.curves(means("access_time"), both),
                (at.mean("access-servers", "access_time", SPARSE_5, SPARSE_160, Bar(least=1.4), programs=SERVERS),),
                "Access time is what cores waited for memory, by accesses of an L1, hits among them."),
         Figure("6", "Efficiency of the filter", "lines", x, "multicasts, TokenB = 1",
-               at.curves("multicasts", {"flask": by_capacity("flask")}, over=of_sums), (
+               (*at.curves(sums("multicasts"), {"flask": by_capacity("flask")}),
+                *at.curves(sums("false_positives", of="multicasts"), {"false positives": by_capacity("flask")})), (
             at.share("false-20", "false_positives", "memory_reads", (FLASK_20,), Bar(most=10)),
             Row("saturation", tuple(p for f in every for p in at.points(f, PROGRAMS)),
                 lambda samples: Interval(sum(samples.mean(p, "flushes") for f in every
@@ -237,21 +242,21 @@ def figures(size: str) -> list[Figure]:
         ), "False positives are held against reads of memory, each of which the filter may delay. Multicasts are "
            "questions to all tiles: TokenB's requests and retries, FLASK's probes. Curves are of sums over programs."),
         Figure("7", "Memory access time over TokenB's", "lines", x, "memory access time, TokenB = 1",
-               at.curves("memory_latency", both),
+               at.curves(means("memory_latency"), both),
                (at.mean("memory-latency", "memory_latency", FLASK_5, TOKENB, Bar(most=1.15)),),
                "Cycles of a request that memory served, from the access that made it until the line was there. The "
                "most adverse configuration is FLASK's at 5 %."),
         Figure("8", "Traffic with the best split", "lines", x, "multicasts, TokenB = 1",
-               at.curves("multicasts", splits, over=of_sums),
-               (at.sums("adaptive-traffic", "multicasts", BestSplit(10), FLASK_20, Bar(most=1.25)),), SPLIT),
+               at.curves(sums("multicasts"), splits),
+               (at.row("adaptive-traffic", sums("multicasts"), BestSplit(10), FLASK_20, Bar(most=1.25)),), SPLIT),
         Figure("9", "Time with the best split of filter and directory", "lines", x, "time, FLASK at 40 % = 1",
-               at.curves("cycles", splits, base=FLASK_40), (
+               at.curves(means("cycles"), splits, base=FLASK_40), (
             at.mean("adaptive-10", "cycles", BestSplit(10), FLASK_40, Bar(most=1.06)),
             at.mean("adaptive-5", "cycles", BestSplit(5), FLASK_40, Bar(most=1.1)),
         ), SPLIT),
-        Figure("10", "Associativity of the directory at 20 %", rows=(
-            at.mean("one-way", "cycles", *ways, Bar(most=1.01)),
-        ), sentence="Only the two ends of the published range are run."),
+        Figure("10", "Associativity of the directory at 20 %", "lines", "ways", "time, sparse with 64 ways = 1",
+               at.curves(means("cycles"), by_ways, base=by_ways["sparse"][64]),
+               (at.mean("one-way", "cycles", by_ways["flask"][1], by_ways["sparse"][64], Bar(most=1.01)),)),
         Figure("11", "Flit-hops, FLASK over MOSAIC", rows=(
             *(at.mean(f"mosaic-{c}", "flit_hops", sized("flask", c), sized("mosaic", c), Bar(most=0.92))
               for c in CAPACITIES if c >= 20),
@@ -288,7 +293,7 @@ def memory_latency(stats: Stats) -> float:
 
 def multicasts(stats: Stats) -> float:
     """How often all tiles were asked: probes of a home, or each request and each retry of TokenB."""
-    if not (retries := stats.matching("tile.*.requests.retries", optional=True)):
+    if not stats.matching("tile.*.requests.retries", optional=True):
         return stats.total("tile.*.directory.probes", optional=True)
     served = [stats.histogram(f"tile.*.llc.{name}") for name in ("latency", "latency_other_tile", "latency_memory")]
     persistent = stats.total("tile.*.requests.persistent")
@@ -319,5 +324,6 @@ STUDY = Study(
     source="FLASK coherence",
     figures=figures,
     measures=measures,
+    measures_version=2,
     seeds={"quick": 1, "sampled": 1, "full": 3},
 )

@@ -42,6 +42,7 @@ class Record(_Strict):
     stats: str = ""  # SHA-256 of stats.json
     model: str = ""
     program: str = ""  # begin of the guest program's SHA-256
+    measures: int = 1  # of a simulated point: the version of what the study takes of a run
     samples: dict[str, list[float]] = {}  # of a measured point, by round
     machine: str = ""
 
