@@ -21,16 +21,17 @@ using rubato::chip::LineFilter;
 
 constexpr double kTarget = 0.05;
 constexpr int kQuestions = 200'000;
-constexpr std::uint32_t kRows = 1024;         // a sub-table
-constexpr std::uint32_t kSubTables = 4;       // of the d-left filter, as in the publication
-constexpr std::uint32_t kMostSubTables = 8;   // of the conventional one: hashes
-constexpr std::uint32_t kCounterBits = 4;     // of the conventional one
-constexpr std::uint32_t kCellCounterBits = 3; // of the d-left one
+constexpr std::uint32_t kRows = 1024;                      // a sub-table
+constexpr std::uint32_t kSubTables = 4;                    // of the d-left filter, as in the publication
+constexpr std::uint32_t kMostSubTables = 8;                // of the conventional one: hashes
+constexpr std::uint32_t kCounterBits = 4;                  // of the conventional one
+constexpr std::uint32_t kCellCounterBits = 3;              // of the d-left one
 constexpr std::uint64_t kAbsent = std::uint64_t{1} << 40;  // lines from here on are never counted
 
 double false_positives(LineFilter& filter, Rng& rng) {
   int maybe = 0;
-  for (int i = 0; i < kQuestions; ++i) maybe += filter.may_hold(LineAddr{kAbsent + rng.below(kAbsent)}) ? 1 : 0;
+  for (int i = 0; i < kQuestions; ++i)
+    maybe += filter.may_hold(LineAddr{kAbsent + rng.below(kAbsent)}) ? 1 : 0;
   return static_cast<double>(maybe) / kQuestions;
 }
 
@@ -39,24 +40,28 @@ std::uint64_t most_lines(LineFilter& filter) {
   Rng rng(1);
   std::uint64_t lines = 0;
   while (false_positives(filter, rng) < kTarget)
-    for (const std::uint64_t end = lines + std::max<std::uint64_t>(kRows / 8, lines / 100); lines < end; ++lines)
+    for (const std::uint64_t end = lines + std::max<std::uint64_t>(kRows / 8, lines / 100); lines < end;
+         ++lines)
       filter.insert(LineAddr{rng.below(kAbsent)});
   return lines;
 }
 
-double bits_a_line(double bits, LineFilter& filter) { return bits / static_cast<double>(most_lines(filter)); }
+double bits_a_line(std::uint32_t bits, LineFilter& filter) {
+  return static_cast<double>(bits) / static_cast<double>(most_lines(filter));
+}
 
 double of_d_left() {
   DLeftFilter filter(kSubTables, kRows);
   constexpr std::uint32_t kCellBits = DLeftFilter::kRemainderBits + kCellCounterBits;
-  return bits_a_line(double{kSubTables} * kRows * DLeftFilter::kCells * kCellBits, filter);
+  return bits_a_line(kSubTables * kRows * DLeftFilter::kCells * kCellBits, filter);
 }
 
 double of_counting() {
   double fewest = 1e9;
   for (std::uint32_t hashes = 1; hashes <= kMostSubTables; ++hashes) {
     CountingFilter filter(hashes, kRows);
-    fewest = std::min(fewest, bits_a_line(double{hashes} * kRows * CountingFilter::kCountersARow * kCounterBits, filter));
+    fewest =
+        std::min(fewest, bits_a_line(hashes * kRows * CountingFilter::kCountersARow * kCounterBits, filter));
   }
   return fewest;
 }

@@ -19,9 +19,11 @@ def require(*programs: Path, remedy: str = "`make build` builds it.") -> None:
 
 def output_of(command: Sequence[object], *, environment: Mapping[str, str] | None = None, text: str | None = None,
               name: str = "") -> str:  # fmt: skip
-    """The command's output, given `text` to read. @raises UsageError with the end of its words, if it fails; `name` is
-    that of the measurement."""
+    """The command's output, given `text` to read. @raises UsageError with the end of its words, if it fails, and with
+    the remedy, if its program is a file that is not there; `name` is that of the measurement."""
     words = [str(word) for word in command]
+    if "/" in words[0]:
+        require(Path(words[0]))
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, input=text,
                           stdin=subprocess.DEVNULL if text is None else None)  # fmt: skip
     if done.returncode != 0:

@@ -35,6 +35,7 @@ SECONDS_OF_SAMPLING, SECONDS_OF_COUNTING = {"quick": 6, "sampled": 18, "full": 1
 SYNCS = ("spin", "rw", "optimistic")
 #: The indexes that the publication has beside the task tree, by variant of the program.
 INDEXES = {"olc": "BtreeOLC", "masstree": "Masstree", "bwtree": "Bw-tree"}
+NOISE = "Five rounds on this machine do not tell 2 % apart from noise."
 FEW = "Two processors of one socket: too few for latches to be contended as on 48 logical cores."
 
 
@@ -224,7 +225,7 @@ def figures(size: str) -> list[Figure]:
                tuple(c for w in both for c in bars(w, {"batched": tasks(w, size),
                                                        "each task": reclaiming(w, size, "task"),
                                                        "none": reclaiming(w, size, "off")})),
-               tuple(over(f"reclamation-{w}", tasks(w, size), reclaiming(w, size, "off"), Bar(least=0.98))
+               tuple(over(f"reclamation-{w}", tasks(w, size), reclaiming(w, size, "off"), Bar(least=0.98), NOISE)
                      for w in both)),
         Figure("12", "Programming models and synchronization", "bars", "", rate, models, (
             over("scheduled-spin", with_sync("A", size, "scheduled"), threads("A", size, "spin"), Bar(least=1), FEW),
