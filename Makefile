@@ -34,7 +34,7 @@ format: install  ## format the C++ and Python sources
 lint: build  ## formatting, headers that compile alone, lengths of files and classes, licences, Python style
 	@tools/lint
 
-docs: build  ## regenerate the generated pages (docs/parameters.md)
+docs: build  ## regenerate the pages made from programs (docs/parameters.md, docs/cached-options.md)
 	@tools/docs
 
 reference: install  ## the API reference of the public headers: build/reference/html/index.html

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cached/protocol/report.hpp"
 
+#include "cached/options/option.hpp"
 #include "cached/protocol/event_log.hpp"
 #include "rubato/tm/statistics.h"
 
@@ -60,7 +61,6 @@ class Report {
   void commands();
   void upkeep();
   void lists();
-  void tls_settings(const TlsSettings& tls);
 
   Context& context_;
   CacheEngine& engine_;
@@ -228,87 +228,19 @@ void Report::lists() {
 }
 
 void Report::settings() {
-  const Settings& s = context_.settings;
-  const LruTuning lru = engine_.tuning();
-  add("maxbytes", engine_.memory().limit);
-  add("maxconns", s.max_connections);
-  add("tcpport", s.port);
-  add("udpport", 0);
-  add("inter", s.inter.empty() ? "NULL" : s.inter);
-  add("verbosity", s.verbosity.load());
+  const InForce now{context_.settings, engine_.tuning(), engine_.memory().limit,
+                    context_.service.crawler_enabled(), engine_.discipline()};
+  for (const auto options : {options_by_letter(), extended_options()})
+    for (const Option& option : options)
+      if (option.shown.name && (option.group != Group::tls || tls_is_built()))
+        add(option.shown.name, option.shown.text(now));
+  // Lines that belong to no option.
   add("oldest", 0);
-  add("evictions", s.evict ? "on" : "off");
-  add("domain_socket", s.socket.empty() ? "NULL" : s.socket);
-  add("umask", fmt::format("{:o}", s.socket_mask));
-  flag("shutdown_command", s.shutdown_command);
-  add("growth_factor", fmt::format("{:.2f}", s.factor));
-  add("chunk_size", s.chunk_size);
-  add("num_threads", s.threads);
-  add("num_threads_per_udp", s.threads);
-  add("stat_key_prefix", s.prefix_delimiter);
-  flag("detail_enabled", s.detail);
-  add("reqs_per_event", s.requests_per_event);
-  flag("cas_enabled", s.cas);
-  add("tcp_backlog", s.backlog);
-  add("binding_protocol", s.binding == Binding::automatic ? "auto-negotiate"
-                          : s.binding == Binding::ascii   ? "ascii"
-                                                          : "binary");
-  flag("auth_enabled_sasl", false);
-  flag("auth_enabled_ascii", !s.auth_file.empty());
-  add("item_size_max", s.item_size_max);
-  flag("maxconns_fast", s.maxconns_fast);
-  add("hashpower_init", s.hash_power);
-  flag("slab_reassign", s.slab_reassign);
-  add("slab_automove", s.automove.load());
-  add("slab_automove_ratio", fmt::format("{:.2f}", s.automove_ratio.load()));
-  add("slab_automove_window", s.automove_window);
-  add("slab_automove_freeratio", fmt::format("{:.3f}", s.automove_freeratio));
-  add("slab_chunk_max", s.slab_chunk_max);
-  flag("lru_crawler", context_.service.crawler_enabled());
-  add("lru_crawler_sleep", s.crawler_sleep.load());
-  add("lru_crawler_tocrawl", s.crawler_to_crawl.load());
-  add("tail_repair_time", s.tail_repair);
-  flag("flush_enabled", s.flush);
-  flag("dump_enabled", s.dump);
-  add("hash_algorithm", s.hash);
-  flag("lru_maintainer_thread", s.lru_maintainer);
-  flag("lru_segmented", lru.segmented);
-  add("hot_lru_pct", static_cast<int>(lru.hot_share * 100 + 0.5));
-  add("warm_lru_pct", static_cast<int>(lru.warm_share * 100 + 0.5));
-  add("hot_max_factor", fmt::format("{:.2f}", lru.hot_factor));
-  add("warm_max_factor", fmt::format("{:.2f}", lru.warm_factor));
-  flag("temp_lru", lru.temporary_ttl >= 0);
-  add("temporary_ttl", lru.temporary_ttl >= 0 ? lru.temporary_ttl : 61);
-  add("idle_timeout", s.idle_timeout);
-  add("watcher_logbuf_size", s.watcher_log);
-  add("worker_logbuf_size", s.worker_log);
-  add("read_buf_mem_limit", s.read_buffer_limit);
-  flag("track_sizes", s.track_sizes);
-  flag("inline_ascii_response", s.inline_ascii);
-  if (tls_is_built()) tls_settings(s.tls);
-  add("num_napi_ids", "(null)");
-  add("memory_file", "(null)");
-  add("discipline", engine_.discipline());
-  add("item_copy_max", s.item_copy_max);
+  add("num_threads_per_udp", context_.settings.threads);
+  flag("detail_enabled", context_.settings.detail);
+  flag("lru_segmented", now.lru.segmented);
+  flag("temp_lru", now.lru.temporary_ttl >= 0);
   add("rubato_version", own_version());
-}
-
-void Report::tls_settings(const TlsSettings& tls) {
-  const auto text = [](const std::string& value, std::string_view none) {
-    return value.empty() ? none : std::string_view(value);
-  };
-  constexpr unsigned kVerifyFlags[] = {0, 1, 3, 7};  // OpenSSL's numbers of the modes, which memcached shows
-  flag("ssl_enabled", tls.enabled);
-  add("ssl_chain_cert", text(tls.chain_cert, "(null)"));
-  add("ssl_key", text(tls.key, "(null)"));
-  add("ssl_verify_mode", kVerifyFlags[tls.verify_mode]);
-  add("ssl_keyformat", tls.keyformat);
-  add("ssl_ciphers", text(tls.ciphers, "NULL"));
-  add("ssl_ca_cert", text(tls.ca_cert, "NULL"));
-  add("ssl_wbuf_size", tls.wbuf_size);
-  flag("ssl_session_cache", tls.session_cache);
-  flag("ssl_kernel_tls", tls.kernel_tls);
-  add("ssl_min_version", fmt::format("tlsv1.{}", tls.min_version));
 }
 
 void Report::items() {

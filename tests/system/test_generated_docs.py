@@ -7,6 +7,6 @@ import subprocess
 from pathlib import Path
 
 
-def test_parameters_are_documented_as_the_configuration_declares_them(root: Path, rubato_chip: Path) -> None:
+def test_generated_pages_are_what_the_programs_say(root: Path, rubato_chip: Path) -> None:
     done = subprocess.run([root / "tools" / "docs", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
