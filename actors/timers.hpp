@@ -12,6 +12,7 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "rubato/actor/timer.hpp"
 #include "rubato/engine/actor_extras.hpp"
@@ -39,6 +40,7 @@ inline Time next_of_period(Time at, Duration period, Time now) {
 struct TimedAction {
   std::unique_ptr<TimerCall> call;
   std::shared_ptr<TimedMessage> message;
+  bool is_of_task = false;  ///< a delayed task's, which keeps run() open itself
 };
 
 /// @tparam Hold  keeps run() open while it lives
@@ -87,6 +89,16 @@ class TimerTable {
       if (all || timer.action.message != nullptr) return remove(timer.number);
     }
     return nullptr;
+  }
+
+  /// Removes those of delayed tasks, which have been dropped with their run.
+  std::vector<Owned> remove_of_tasks() {
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, timer] : all_)
+      if (timer->action.is_of_task) numbers.push_back(number);
+    std::vector<Owned> removed;
+    for (const std::uint64_t number : numbers) removed.push_back(remove(number));
+    return removed;
   }
 
   /// The next that is to be due; null: none.
@@ -153,6 +165,10 @@ inline const char* stopped_twice() {
   return "there is a manual_clock already: one at a time stops the time of actors";
 }
 
+inline const char* stopped_for_tasks() {
+  return "a manual_clock is made while delayed tasks wait for their time (create_later()): run them first";
+}
+
 /// An actor ends (`all`), or is made again: its timers are cancelled.
 void cancel_timers_of(Cell& cell, bool all);
 /// For an actor that is made again, or asks for it: drops its time-out for idleness.
@@ -161,6 +177,10 @@ void forget_idle_timeout(Cell& cell);
 // The engine's.
 std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action);
 std::shared_ptr<TimedMessage> take_due(std::uint64_t number);
+/// By a manual_clock.
+bool is_clock_stopped();
+/// False: this thread must leave timers alone now.
+bool may_cancel_timers();
 /// Cancels one of that list. False: there was none.
 bool cancel_one_of(Extras& extras, bool all);
 

@@ -15,6 +15,7 @@ class BasicEpochs;
 #include "rubato/rubato.hpp"
 #if defined(RUBATO_ENGINE_NATIVE)
 #include "rubato/actors.hpp"
+#include "rubato/delayed.hpp"
 #include "rubato/engine/algorithm_work.hpp"
 #include "rubato/engine/native_epochs.hpp"
 #include "rubato/engine/native_heap.hpp"

@@ -18,6 +18,7 @@
 #include "native/counters_file.hpp"
 #include "native/engine.hpp"
 #include "native/run_turn.hpp"
+#include "native/worker/arrivals.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::inline v0::native {
@@ -131,7 +132,7 @@ void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start
 /// Between two runs: what there is was created by threads outside, and is in the inbox.
 void Engine::drop_pending() {
   runner_.store(std::this_thread::get_id());  // what destructors of the program ask for
-  Chain arrived = take_inbox(*this);
+  Chain arrived = take_all_from_outside(*this);
   engine::ThreadState& self = engine::attach_thread();
   while (!arrived.is_empty()) {
     Task* const task = arrived.take();

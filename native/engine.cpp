@@ -321,6 +321,11 @@ void Engine::push_outside(Task* first, Task* last) {
   }
 }
 
+/// Ordered as close_hold() is: a worker that sees no event finds its task in the inbox.
+void Engine::note_event_end() {
+  if (unset_events.count() == 0) events.notify_all();
+}
+
 void Engine::open_hold() { holds_.fetch_add(1, std::memory_order_seq_cst); }
 void Engine::close_hold() {
   if (holds_.fetch_sub(1, std::memory_order_seq_cst) != 1) return;

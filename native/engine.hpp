@@ -49,6 +49,10 @@ class Engine : public Shared {
   void drop_between_runs();
   /// For a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
+  /// Into the inbox.
+  void push_outside(Task* first, Task* last);
+  /// An OutsideEvent is set, or given up.
+  void note_event_end();
   void open_hold();
   void close_hold();
 
@@ -69,7 +73,6 @@ class Engine : public Shared {
   void tear_down();
   void fill_choices();
   void clear_after_failure();
-  void push_outside(Task* first, Task* last);
   void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
   void drop_pending();
   void pause_workers();

@@ -24,6 +24,7 @@
 #include "rubato/actor/timer.hpp"
 #include "rubato/task.hpp"
 #include "serial/engine.hpp"
+#include "serial/outside_events.hpp"
 
 namespace rubato::inline v0::engine {
 namespace {
@@ -37,15 +38,23 @@ using Key = std::tuple<std::uint64_t, std::uint64_t, bool>;
 class Actors {
  public:
   Actors() {
-    const auto when_idle = [] {
+    actor_hooks.fire_timer = [] {
       actors().since_idle_ = 0;
-      if (!actors().is_stopped && actors().fire_timer()) return true;
-      say_what_is_left([](const std::function<void(const Cell&)>& use) {
+      return !actors().is_stopped && actors().fire_timer();
+    };
+    actor_hooks.until_timer = [] { return actors().until_timer(); };
+    actor_hooks.pass = [](std::uint64_t time) {
+      if (!actors().is_stopped) actors().now += time;
+    };
+    actor_hooks.say_what_is_left = [] {
+      engine::say_what_is_left([](const std::function<void(const Cell&)>& use) {
         actors().for_each([&use](const Cell& cell, std::uint64_t) { use(cell); });
       });
-      return false;
     };
-    actor_hooks = {when_idle, [] { actors().clear(); }};
+    actor_hooks.clear = [] {
+      actors().clear();
+      const auto dropped = actors().timers.remove_of_tasks();  // else time would go on to them
+    };
   }
   static Actors& actors() {
     static Actors& instance = *new Actors;
@@ -200,7 +209,14 @@ class Actors {
     timer->period = period;
     timer->owner = owner;
     timer->action = std::move(action);
+    if (timer->action.is_of_task) actor_hooks.after_task = [] { actors().pass_time(); };
     return timers.add(std::move(timer), owner == 0 ? nullptr : &cell_of(owner)->extras->timers);
+  }
+  /// Nanoseconds.
+  std::uint64_t until_timer() {
+    const Table::Timer* const next = timers.next();
+    if (next == nullptr || is_stopped) return kNoLimit;
+    return next->at - std::min(next->at, now);
   }
   bool fire_timer() {
     const Table::Timer* const next = timers.next();
@@ -356,6 +372,7 @@ unsigned core_limit() { return 1; }
 std::uint64_t actor_nanoseconds() { return actors().now; }
 void stop_clock(bool is_stopped) {
   if (actors().current != 0 || is_in_task() || is_running()) throw_misuse(stopped_in_a_run());
+  if (is_stopped && has_delayed_tasks()) throw_misuse(stopped_for_tasks());
   if (is_stopped && actors().is_stopped) throw_misuse(stopped_twice());
   actors().is_stopped = is_stopped;
 }
@@ -370,6 +387,8 @@ void allow_step() {
   actors().resume_put_aside();
 }
 bool has_put_aside() { return actors().has_put_aside(); }
+bool may_cancel_timers() { return runs_here() || !is_running(); }
+bool is_clock_stopped() { return actors().is_stopped; }
 bool fire_until(std::uint64_t time) {
   const auto* const next = actors().timers.next();
   if (next != nullptr && next->at <= time) return actors().fire_timer();

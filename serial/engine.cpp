@@ -3,6 +3,8 @@
 // model, section "Engine serial"; M1 to M6. Locales and atomicity hold by themselves: one task runs at
 // a time. Children wait for their creator's end, so "a child appears after its parent" holds for every type.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +22,7 @@
 #include "rubato/rubato.hpp"
 #include "serial/counters_file.hpp"
 #include "serial/engine.hpp"
+#include "serial/outside_events.hpp"
 #include "serial/tie_check.hpp"
 
 namespace rubato::inline v0::engine {
@@ -62,7 +65,8 @@ class Engine {
   const Task* running() const { return running_; }
 
   bool is_running() const { return is_running_; }
-  bool is_foreign_thread() const { return is_running_ && std::this_thread::get_id() != runner_; }
+  bool is_foreign_thread() const { return is_running_ && std::this_thread::get_id() != runner_.load(); }
+  bool runs_here() const { return is_running_ && std::this_thread::get_id() == runner_.load(); }
 
   /// @param traits  the properties that the order of the task and its exclusion depend on
   void submit(Task task, const TaskTies::Task& traits) {
@@ -80,13 +84,14 @@ class Engine {
       const std::string name = name_of(running_->function);
       throw TaskError(errors::nested_run({name, running_->at}), name, running_->at);
     }
-    is_running_ = true;
     runner_ = std::this_thread::get_id();
+    is_running_ = true;
     const RunClock clock;
     try {
       do {
         while (tasks_ + blocked_tasks_ != 0) step();
-      } while (actor_hooks.when_idle != nullptr && actor_hooks.when_idle());
+      } while (go_on());
+      if (actor_hooks.say_what_is_left != nullptr) actor_hooks.say_what_is_left();
     } catch (...) {
       std::fprintf(stderr,
                    "rubato: the serial engine stopped; RUBATO_SEED=%llu repeats this order of tasks\n",
@@ -142,7 +147,10 @@ class Engine {
   void step() {
     std::vector<Task>* const ordered = earliest();
     const std::uint64_t choices = (ordered != nullptr ? ordered->size() : 0) + unordered_.size();
-    if (choices == 0) report_blocked();
+    if (choices == 0) {
+      if (!go_on()) report_blocked();
+      return;
+    }
     std::uint64_t chosen = choices == 1 ? 0 : rng_.below(choices);
     std::vector<Task>* from = ordered;
     if (ordered == nullptr || chosen >= ordered->size()) {
@@ -157,6 +165,21 @@ class Engine {
     if (task.after != nullptr && !task.after->is_complete()) return block(std::move(task));
     execute(task);
     if (task.group != nullptr && --GroupState::pending(*task.group) == 0) release(task.group);
+    if (actor_hooks.after_task != nullptr) actor_hooks.after_task();
+  }
+
+  /// No task can run: time goes on to the next timer, unless threads outside are to set events. Then time
+  /// passes as on the clock. @returns whether there was anything to wait for
+  static bool go_on() {
+    if (take_set_events()) return true;
+    if (waits_for_events()) {
+      const std::uint64_t limit = actor_hooks.until_timer != nullptr ? actor_hooks.until_timer() : kNoLimit;
+      const std::uint64_t passed = wait_for_events(limit);
+      if (actor_hooks.pass != nullptr) actor_hooks.pass(std::min(passed, limit));
+    }
+    // Again: what was set before there was no event to wait for any more.
+    if (take_set_events()) return true;
+    return actor_hooks.fire_timer != nullptr && actor_hooks.fire_timer();
   }
 
   void execute(Task& task) {
@@ -226,6 +249,7 @@ class Engine {
 
   /// Drops all tasks unrun.
   void clear() {
+    drop_events();
     for (auto& [at, tasks] : timestamped_) leave_groups(tasks);
     leave_groups(unordered_);
     for (auto& [group, tasks] : blocked_) leave_groups(tasks);
@@ -259,8 +283,8 @@ class Engine {
   std::uint64_t tasks_ = 0;
   std::uint64_t blocked_tasks_ = 0;
 
-  bool is_running_ = false;
-  std::thread::id runner_;
+  std::atomic<bool> is_running_{false};  // threads that set events look at both
+  std::atomic<std::thread::id> runner_{};
   const Task* running_ = nullptr;
   ResourceHeader* retired_ = nullptr;
 };
@@ -304,6 +328,7 @@ const Guard* running_guard() {
 void retire(ResourceHeader* header) { the_engine().retire(header); }
 std::uint64_t running_number() { return the_engine().running() != nullptr ? totals.tasks_run : 0; }
 bool is_running() { return the_engine().is_running(); }
+bool runs_here() { return the_engine().runs_here(); }
 void check_thread(const char* what) {
   if (the_engine().is_foreign_thread()) throw TaskError(errors::foreign_thread(what));
 }

@@ -6,9 +6,15 @@
 
 namespace rubato::inline v0::engine {
 
+/// Null until there are actors or timers.
 struct ActorHooks {
-  bool (*when_idle)() = nullptr;  ///< nothing is left to run: @returns whether there is now
-  void (*clear)() = nullptr;      ///< the run has failed: tasks are dropped
+  /// Nothing can run: virtual time goes on to the next timer. @returns whether there was one.
+  bool (*fire_timer)() = nullptr;
+  std::uint64_t (*until_timer)() = nullptr;  ///< nanoseconds until that; kNoLimit: there is none
+  void (*pass)(std::uint64_t) = nullptr;     ///< so many nanoseconds have passed, while a thread waited
+  void (*say_what_is_left)() = nullptr;      ///< the run ends
+  void (*clear)() = nullptr;                 ///< the run has failed: tasks are dropped
+  void (*after_task)() = nullptr;            ///< null until there is a delayed task
 };
 extern ActorHooks actor_hooks;
 
@@ -18,6 +24,8 @@ void order_with_others();
 /// Tells running tasks apart; 0 outside.
 std::uint64_t running_number();
 bool is_running();
+/// A run goes on, and this thread runs it.
+bool runs_here();
 /// Errors: TaskError if this is another thread than the one that calls run().
 void check_thread(const char* what);
 

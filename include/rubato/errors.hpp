@@ -213,6 +213,32 @@ inline std::string tie(const Task& first, bool first_writes, const Task& second,
          "both spec";
 }
 
+/// M3, of OutsideEvents.
+inline std::string event_set_twice() {
+  return "set() is called for an OutsideEvent that is set already, or was moved elsewhere: set each once, or "
+         "call try_set() where several threads may";
+}
+inline std::string event_abandoned(const char* file, unsigned line) {
+  return "the OutsideEvent made at " + std::string(file) + ":" + std::to_string(line) +
+         " was destroyed before set(), so that nothing ends the wait for its TaskGroup: keep it until it is "
+         "set";
+}
+inline std::string event_in_reader() {
+  return "an OutsideEvent or a delayed task is made in a task that only reads a resource, and that may run "
+         "twice: make it by on_commit(), or in a task that writes";
+}
+/// Rules of create_later().
+inline std::string later_and_after() {
+  return "create_later() is called with .after: a delayed task waits for its time only; let it create the "
+         "task that waits for a group";
+}
+inline std::string never_later() {
+  return "create_later() is called with a time that never comes: run() would not end";
+}
+inline std::string later_on_stopped_clock() {
+  return "create_later() is called while a manual_clock stops the time: its task could never run";
+}
+
 inline std::string removed_nothing() { return "remove() was called with an empty resource handle"; }
 inline std::string removed_twice() { return "remove() was called twice for one resource"; }
 

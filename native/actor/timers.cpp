@@ -1,6 +1,6 @@
 // Timers of actors (A13): a thread of its own begins with the first of them and sleeps until the next
-// one's time. It sends due messages as any thread outside does. Each timer is a hold. Nothing of the program
-// runs on that thread.
+// one's time. It sends due messages as any thread outside does, and sets the events of delayed tasks
+// (actors/delays.cpp). Each timer but those of tasks is a hold. Nothing of the program runs on that thread.
 // SPDX-License-Identifier: MIT
 #include "actors/timers.hpp"
 
@@ -44,7 +44,7 @@ class Timers {
     timer->period = period;
     timer->owner = owner;
     timer->action = std::move(action);
-    if (stopped_at.load(std::memory_order_relaxed) == 0) timer->hold.emplace(native::hold());
+    if (!timer->action.is_of_task && !is_clock_stopped()) timer->hold.emplace(native::hold());
     const std::lock_guard lock(mutex_);
     if (!is_started_) {
       std::thread([this] { wait_for_all(); }).detach();
@@ -152,8 +152,11 @@ std::uint64_t actor_nanoseconds() {
 }
 void stop_clock(bool is_stopped) {
   if (is_in_task() || native::the_shared().is_running()) throw_misuse(stopped_in_a_run());
+  if (is_stopped && native::the_shared().unset_events.timed() != 0) throw_misuse(stopped_for_tasks());
   timers().stop_clock(is_stopped);
 }
+bool may_cancel_timers() { return true; }
+bool is_clock_stopped() { return stopped_at.load(std::memory_order_relaxed) != 0; }
 bool fire_until(std::uint64_t time) { return timers().fire_until(time); }
 std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action) {
   return timers().start(at, period, owner, std::move(action));

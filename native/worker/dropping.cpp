@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <thread>
 
+#include "native/worker/arrivals.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
@@ -95,7 +96,7 @@ void Worker::drop_shared() {
     task->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
     drop(task);
   };
-  Chain arrived = take_inbox(shared);
+  Chain arrived = take_all_from_outside(shared);
   while (!arrived.is_empty()) drop_new(arrived.take());
   // Last of all, and when all of them have left their groups: what waits for a group may own it, or another
   // one.

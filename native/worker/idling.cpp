@@ -2,6 +2,7 @@
 #include "native/worker/idling.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "native/clock.hpp"
 #include "native/fault.hpp"
@@ -105,7 +106,7 @@ void Idling::sleep(Events::Ticket ticket, bool is_last) {
   const std::uint64_t begin = lag_ != nullptr ? ticks() : 0;
   if (is_last) {
     worker_.cpu.leave();
-    events.sleep_last(ticket);
+    sleep_last(ticket);
   } else {
     events.sleep(ticket);
   }
@@ -113,6 +114,21 @@ void Idling::sleep(Events::Ticket ticket, bool is_last) {
   const std::uint64_t woken = shared_.woken_at.exchange(0, std::memory_order_relaxed), now = ticks();
   if (woken > begin && woken < now)
     lag_->note_wake_up(now - woken + shared_.wake_ticks.load(std::memory_order_relaxed));
+}
+
+/// All others sleep, too. If the run is open for OutsideEvents only, and none is set for so long as makes a
+/// standstill, standard error says so: they may have been forgotten. A hold is open on purpose.
+void Idling::sleep_last(Events::Ticket ticket) {
+  constexpr unsigned kMostSeconds = 4000;  // of a sleep: its microseconds have 32 bits
+  using Clock = std::chrono::steady_clock;
+  Events& events = shared_.events;
+  const unsigned seconds = std::min(shared_.options().standstill_seconds, kMostSeconds);
+  if (seconds == 0 || shared_.holds() != 0 || !shared_.unset_events.is_silent())
+    return events.sleep_last(ticket);
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
+  events.sleep(ticket, seconds * 1'000'000);
+  if (events.epoch() == ticket.epoch && Clock::now() >= end && shared_.unset_events.is_silent())
+    shared_.unset_events.say(seconds, " (RUBATO_STANDSTILL=0 leaves this out)");
 }
 
 /// Lags in place of a sleep, as lagging decides. Events that would end the sleep end it, too, without the

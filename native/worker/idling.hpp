@@ -35,6 +35,7 @@ class Idling {
   bool can_find_work() const;
   [[gnu::noinline]] bool lag(Events::Ticket ticket, std::uint64_t run);
   void sleep(Events::Ticket ticket, bool is_last);
+  void sleep_last(Events::Ticket ticket);
   /// Whether the run has ended.
   bool is_over();
   void wait_for_end_of_pause();

@@ -79,7 +79,7 @@ bool Shared::is_run_by_caller() const {
 }
 
 bool Shared::is_stranger() const {
-  return is_running() && holds() == 0 && turn.taker() == RunTurn::Taker::run &&
+  return is_running() && holds() == 0 && unset_events.count() == 0 && turn.taker() == RunTurn::Taker::run &&
          std::this_thread::get_id() != runner_.load();
 }
 

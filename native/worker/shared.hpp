@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/unset_events.hpp"
 #include "native/failure.hpp"
 #include "native/memory/cells.hpp"
 #include "native/memory/epochs.hpp"
@@ -69,8 +70,12 @@ class Shared {
   /// When it is, in order: twice the number of the current run, and 1 more while it goes on.
   std::uint64_t run_time() const { return 2 * current_run.load() + (is_running() ? 1 : 0); }
   unsigned holds() const { return holds_.load(std::memory_order_seq_cst); }
-  /// Whether the run goes on though there are no tasks. An algorithm returns also while a hold is open.
-  bool is_held_open() const { return holds() != 0 && turn.taker() == RunTurn::Taker::run; }
+  /// Whether the run goes on though no task can run. An algorithm returns also while a hold is open.
+  bool is_held_open() const {
+    return unset_events.count() != 0 || (holds() != 0 && turn.taker() == RunTurn::Taker::run);
+  }
+  /// The run has failed, and tasks are being dropped.
+  bool is_stopping() const { return (events.look_ordered() & Events::kStop) != 0; }
   Sums sums() const;
   bool has_work_for_anybody() const;
   /// Ends the run with what `failure` holds.
@@ -95,6 +100,7 @@ class Shared {
   CellHeap cells;
   Reached reached;
   WaitingThreads waiting_threads;
+  engine::UnsetEvents unset_events;
   OwnThreads own_threads;
   std::atomic<std::uint64_t> actors_outside{0};  // spawned by threads that are no workers
   std::unique_ptr<Epochs> epochs;

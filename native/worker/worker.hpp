@@ -109,6 +109,8 @@ class alignas(128) Worker : public engine::ThreadState {
   Task* end_fork(bool is_timed);
   /// Tasks that are handed on when the running task has ended: a list of end_fork().
   void defer(Task* first);
+  /// A member of the group has ended: tasks that wait for the last one go on.
+  void leave(TaskGroup& group);
   /// Without a task: destructors of what it dropped or freed have.
   bool has_created_anything() const {
     return lists.has_untimed() || !alone.is_empty() || !deferred_.is_empty();

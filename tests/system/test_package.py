@@ -116,6 +116,8 @@ def check_examples(folder: Path, **environment: str) -> None:
     assert call(folder / "ordered_program", env=env) == f"the way is {shortest_way()} long\n"
     assert call(folder / "requests", env=env).splitlines() == [
         "request 0: 3", "request 1: error, 'x4' is no number", "request 2: 18"]
+    assert call(folder / "outside_events", env=env).splitlines() == [
+        "apple: value of apple", "lost: no answer in time", "pear: value of pear"]
     names = ["ann", "bob", "cid"]
     requests = [(names[i % 3], i) for i in range(300)]
     answers = call(folder / "server", env=env, input="".join(f"{n} {a}\n" for n, a in requests)).splitlines()

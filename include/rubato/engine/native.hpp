@@ -9,7 +9,7 @@
 //     those of the creators that ran last start first: recursion needs as much memory as it is deep. A task
 //     that must have its turn says .fair.
 //   - Without native::hold() only the thread that calls run(), before it, and tasks create tasks. While a
-//     hold is open, every thread may.
+//     hold is open, or an OutsideEvent (outside_event.hpp) is not set, every thread may.
 //   - A task that ends with an exception, and has no GuardedGroup, stops the run: no further task starts,
 //     running ones finish, pending ones are destroyed unrun. run() throws TaskError with the original
 //     nested, and the next run() works.

@@ -69,7 +69,8 @@ struct Options {
   /// RUBATO_BIND=0: no worker is bound to a CPU. Else each to one of its own, if the process has as many.
   bool bind = true;
   /// RUBATO_STANDSTILL; seconds in which no task starts or ends, though tasks wait, after which standard
-  /// error says so once; 0: never. Several workers only.
+  /// error says so once; 0: never. Several workers only. With any number of workers: seconds in which nothing
+  /// runs, since the run waits for an OutsideEvent that is not set.
   unsigned standstill_seconds = 5;
   /// RUBATO_MINIQUEUE=1: the turn of an actor that a running turn causes runs next, unless another worker has
   /// nothing to do.
