@@ -235,6 +235,9 @@ inline std::string later_and_after() {
 inline std::string never_later() {
   return "create_later() is called with a time that never comes: run() would not end";
 }
+inline std::string limit_of_none() {
+  return "at_most() is called with 0 workers: an algorithm needs 1 or more";
+}
 inline std::string later_on_stopped_clock() {
   return "create_later() is called while a manual_clock stops the time: its task could never run";
 }
