@@ -19,7 +19,7 @@ SETTINGS = [
     ("RUBATO_ITM_STRIPE", "256", ["8", "48"], "a power of two from 16 to 256"),
     ("RUBATO_ITM_CLOCK", "deferred", ["later", "0"], "counter or deferred"),
     ("RUBATO_ITM_PRIVATIZATION", "values", ["value", "no"], "quiesce or values"),
-    ("RUBATO_ITM_MANAGER", "serialize:7", ["serialize:0", "backoff:3"],
+    ("RUBATO_ITM_MANAGER", "serialize:7", ["serialize:0", "serialize:1000001", "backoff:3"],
      "none, backoff, hourglass[:N] or serialize[:N]"),
     ("RUBATO_ITM_METHOD", "lazy", ["tl2", "adaptive:x"], f"{', '.join(METHODS[:-1])} or {METHODS[-1]}"),
 ]  # fmt: skip

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "tm/choice/adaptive.hpp"
 #include "tm/failure.hpp"
@@ -65,19 +66,35 @@ bool read_adaptive(const char* value) {
   return true;
 }
 
-/// All names of algorithms, for a sentence: "serial, eager or rtm".
-struct NamesOfAlgorithms {
-  NamesOfAlgorithms() {
-    std::size_t length = 0;
-    for (std::uint32_t id = 0; id < kAlgorithmCount; ++id) {
-      const char* const before = id == 0 ? "" : id + 1 == kAlgorithmCount ? " or " : ", ";
-      const int written =
-          std::snprintf(text + length, sizeof text - length, "%s%s", before, kAlgorithmNames[id]);
-      length = std::min(length + static_cast<std::size_t>(written), sizeof text - 1);
-    }
+/// Names for a sentence: "serial, eager or rtm".
+class Enumeration {
+ public:
+  explicit Enumeration(std::size_t count) : count_(count) {}
+  void add(const char* name, const char* behind = "") {
+    const char* const before = added_ == 0 ? "" : added_ + 1 == count_ ? " or " : ", ";
+    const int written =
+        std::snprintf(text_ + length_, sizeof text_ - length_, "%s%s%s", before, name, behind);
+    length_ = std::min(length_ + static_cast<std::size_t>(written), sizeof text_ - 1);
+    ++added_;
   }
-  char text[128];
+  const char* text() const { return text_; }
+
+ private:
+  std::size_t count_, added_ = 0, length_ = 0;
+  char text_[128] = "";
 };
+
+Enumeration names_of_algorithms() {
+  Enumeration names(kAlgorithmCount);
+  for (const char* const name : kAlgorithmNames) names.add(name);
+  return names;
+}
+
+Enumeration names_of_managers() {
+  Enumeration names(std::size(kManagers));
+  for (const NamedManager& one : kManagers) names.add(one.name, one.losses != 0 ? "[:N]" : "");
+  return names;
+}
 
 /// Null: adaptive, the default.
 const Name* read_method() {
@@ -88,7 +105,7 @@ const Name* read_method() {
     }
     if (read_adaptive(value)) return nullptr;
     warn("RUBATO_ITM_METHOD is '%s', expected adaptive, adaptive-all, %s; it is ignored", value,
-         NamesOfAlgorithms().text);
+         names_of_algorithms().text());
     return nullptr;
   }
   if (const char* const value = std::getenv("ITM_DEFAULT_METHOD"); value != nullptr && *value != '\0') {
@@ -138,15 +155,23 @@ void read_records() {
                                 Records::kLargestStripe));
 }
 
+/// Null if there is none of this name.
+const NamedManager* find_manager(const char* name, std::size_t length) {
+  for (const NamedManager& one : kManagers) {
+    if (std::strlen(one.name) == length && std::strncmp(one.name, name, length) == 0) return &one;
+  }
+  return nullptr;
+}
+
 /// NAME or NAME:N.
 void read_manager() {
   const char* const value = std::getenv("RUBATO_ITM_MANAGER");
   if (value == nullptr || *value == '\0') return;
   const char* const colon = std::strchr(value, ':');
   const std::size_t length = colon != nullptr ? static_cast<std::size_t>(colon - value) : std::strlen(value);
-  const Manager* const manager = find_manager(value, static_cast<std::uint32_t>(length));
-  std::uint32_t parameter = manager != nullptr ? manager->default_parameter : 0;
-  bool is_right = manager != nullptr;
+  const NamedManager* const found = find_manager(value, length);
+  std::uint32_t parameter = found != nullptr ? found->losses : 0;
+  bool is_right = found != nullptr;
   if (is_right && colon != nullptr) {
     char* end = nullptr;
     const unsigned long number = std::strtoul(colon + 1, &end, 10);
@@ -154,11 +179,10 @@ void read_manager() {
     parameter = static_cast<std::uint32_t>(number);
   }
   if (!is_right) {
-    warn("RUBATO_ITM_MANAGER is '%s', expected none, backoff, hourglass[:N] or serialize[:N]; it is ignored",
-         value);
+    warn("RUBATO_ITM_MANAGER is '%s', expected %s; it is ignored", value, names_of_managers().text());
     return;
   }
-  options.manager = manager;
+  options.manager = found->manager;
   options.manager_parameter = parameter;
 }
 

@@ -19,6 +19,6 @@ void after_abort(Thread& thread, std::uint32_t) {
 
 }  // namespace
 
-constinit const Manager kBackoff = {"backoff", 0, after_abort};
+constinit const Manager kBackoff = {after_abort};
 
 }  // namespace rubato::tm

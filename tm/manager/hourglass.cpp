@@ -15,6 +15,6 @@ void after_abort(Thread& thread, std::uint32_t parameter) {
 
 }  // namespace
 
-constinit const Manager kHourglass = {"hourglass", 128, after_abort};
+constinit const Manager kHourglass = {after_abort};
 
 }  // namespace rubato::tm

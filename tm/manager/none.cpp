@@ -3,6 +3,6 @@
 
 namespace rubato::tm {
 
-constinit const Manager kNone = {"none", 0, [](Thread&, std::uint32_t) {}, false};
+constinit const Manager kNone = {[](Thread&, std::uint32_t) {}, false};
 
 }  // namespace rubato::tm

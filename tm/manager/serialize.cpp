@@ -11,6 +11,6 @@ void after_abort(Thread& thread, std::uint32_t parameter) {
 
 }  // namespace
 
-constinit const Manager kSerialize = {"serialize", 100, after_abort};
+constinit const Manager kSerialize = {after_abort};
 
 }  // namespace rubato::tm

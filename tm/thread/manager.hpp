@@ -1,29 +1,39 @@
 // The policy of a thread after it lost a conflict (T47). A new manager is a file, and one line in
-// managers.cpp.
+// manager_list.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
+
+#include "tm/thread/manager_list.hpp"
 
 namespace rubato::tm {
 
 struct Thread;
 
 struct Manager {
-  const char* name;
-  std::uint32_t default_parameter;
   /// After the rollback, outside the gate, before the next attempt. `aborts_in_a_row` counts this one.
   void (*after_abort)(Thread&, std::uint32_t parameter);
   bool gives_way = true;  ///< to a record's owner that has won again and again (T48)
 };
 
-extern const Manager kNone;     ///< tries again at once
-extern const Manager kBackoff;  ///< waits a random time, twice as long each time
-extern const Manager
-    kHourglass;  ///< after N aborts in a row no transaction begins until this one has committed
-extern const Manager kSerialize;  ///< after N aborts in a row runs alone
+#define RUBATO_TM_DECLARE_MANAGER(name, table, losses) extern const Manager table;
+RUBATO_TM_MANAGERS(RUBATO_TM_DECLARE_MANAGER)
+#undef RUBATO_TM_DECLARE_MANAGER
 
-/// Null if there is none of this name.
-const Manager* find_manager(const char* name, std::uint32_t length);
+struct NamedManager {
+  const char* name;
+  std::uint32_t losses;  ///< the parameter without a number behind the name; 0: it takes none
+  const Manager* manager;
+};
+
+#define RUBATO_TM_NAMED_MANAGER(name, table, losses) {#name, losses, &table},
+inline constexpr NamedManager kManagers[] = {RUBATO_TM_MANAGERS(RUBATO_TM_NAMED_MANAGER)};
+#undef RUBATO_TM_NAMED_MANAGER
+
+#define RUBATO_TM_MANAGER_NAME(name, table, losses) name,
+enum class ManagerId : std::uint8_t { RUBATO_TM_MANAGERS(RUBATO_TM_MANAGER_NAME) };
+#undef RUBATO_TM_MANAGER_NAME
+inline constexpr NamedManager kUsualManager = kManagers[static_cast<std::uint8_t>(ManagerId::hourglass)];
 
 }  // namespace rubato::tm

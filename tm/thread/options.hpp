@@ -17,8 +17,8 @@ struct Options {
   /// Transactions may keep their stores until commit. GCC reads class-type arguments plainly, which sees the
   /// old value then: a user has to ask for it.
   bool may_keep_stores = false;
-  const Manager* manager = &kHourglass;
-  std::uint32_t manager_parameter = 128;
+  const Manager* manager = kUsualManager.manager;
+  std::uint32_t manager_parameter = kUsualManager.losses;
 };
 extern Options options;
 

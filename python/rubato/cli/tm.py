@@ -22,6 +22,7 @@ from rubato.cli.app import app
 from rubato.errors import ExitCode, UsageError
 from rubato.home import locate
 from rubato.tm import check as tm_check
+from rubato.tm import managers
 from rubato.tm import profile as tm_profile
 from rubato.tm import report as tm_report
 from rubato.tm import settings as tm_settings
@@ -73,7 +74,6 @@ def _advice(whats: Iterable[str]) -> Iterator[str]:
         yield "copy structures that are passed or returned by value into local variables (docs/transactions.md)."
 
 
-MANAGER = re.compile(r"none|backoff|(hourglass|serialize)(:[1-9][0-9]{0,6})?")
 DEFAULT_PROFILE = Path("tm.profile")
 
 
@@ -90,15 +90,17 @@ def run_command(
                      autocompletion=completion.one_of(METHODS)),  # fmt: skip
     ] = None,
     manager: Annotated[
-        str | None, typer.Option(help="none, backoff, hourglass[:N], serialize[:N]. Default: RUBATO_ITM_MANAGER.")
+        str | None,
+        typer.Option(help=f"{', '.join(managers.SPELLINGS)}. Default: RUBATO_ITM_MANAGER.",
+                     autocompletion=completion.one_of(managers.MANAGERS)),  # fmt: skip
     ] = None,
     profile: Annotated[Path, typer.Option(metavar="FILE", help="Where the profile is kept.")] = DEFAULT_PROFILE,
 ) -> int:
     """Run a program on librubato_itm, and say why its transactions ran alone or were undone."""
     if method is not None and method not in METHODS:
         raise UsageError(f"--method is {method!r}, expected {', '.join(METHODS)}.")
-    if manager is not None and MANAGER.fullmatch(manager) is None:
-        raise UsageError(f"--manager is {manager!r}, expected none, backoff, hourglass[:N] or serialize[:N].")
+    if manager is not None and not managers.is_manager(manager):
+        raise UsageError(f"--manager is {manager!r}, expected {managers.EXPECTED}.")
     library = locate.find_itm()
     if library is None:
         raise UsageError("librubato_itm has not been built; build it with `make build`.")

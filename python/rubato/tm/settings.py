@@ -7,22 +7,19 @@ import re
 from collections.abc import Mapping
 
 from rubato.errors import UsageError
+from rubato.tm import managers
 from rubato.tm.methods import ALGORITHMS, METHODS
 
 _POWERS = {
     "RUBATO_ITM_ORECS": (1 << 10, 1 << 22),
     "RUBATO_ITM_STRIPE": (16, 256),
 }
-_NUMBER = "[1-9][0-9]{0,6}"
 _WORDS = {
     "RUBATO_ITM_METHOD": (
-        f"adaptive(-all)?(:{_NUMBER})?|{'|'.join(ALGORITHMS)}",
+        f"adaptive(-all)?(:{managers.NUMBER})?|{'|'.join(ALGORITHMS)}",
         f"{', '.join(METHODS[:-1])} or {METHODS[-1]}",
     ),
-    "RUBATO_ITM_MANAGER": (
-        f"none|backoff|(hourglass|serialize)(:{_NUMBER})?",
-        "none, backoff, hourglass[:N] or serialize[:N]",
-    ),
+    "RUBATO_ITM_MANAGER": (managers.PATTERN, managers.EXPECTED),
     "RUBATO_ITM_PRIVATIZATION": ("quiesce|values", "quiesce or values"),
     "RUBATO_ITM_CLOCK": ("counter|deferred", "counter or deferred"),
     "RUBATO_ITM_STACKS": ("[1-9][0-9]*", "a number from 1"),
@@ -49,7 +46,7 @@ def refuse_wrong(environment: Mapping[str, str]) -> None:
 
 
 def _is_power(value: str, least: int, most: int) -> bool:
-    if re.fullmatch(_NUMBER, value) is None:
+    if re.fullmatch("[1-9][0-9]{0,6}", value) is None:
         return False
     number = int(value)
     return least <= number <= most and number & (number - 1) == 0
