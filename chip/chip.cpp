@@ -346,7 +346,7 @@ void Chip::inject(const Faults& faults) {
   impl_->task_units.inject(faults.tasks);
   impl_->task_units.inject(faults.capsules);
   for (const auto& core : impl_->cores) {
-    core->inject(faults.capsules, faults.dooms);
+    core->inject(faults.capsules, faults.dooms, faults.orders);
     chip::inject(core->model(), faults.windows);
   }
   // Null where nothing speculates.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chip/capsule/capsule_fault.hpp"
+#include "chip/core/order_fault.hpp"
 #include "chip/core/window/window_fault.hpp"
 #include "chip/speculation/conflict_fault.hpp"
 #include "chip/task/task_fault.hpp"
@@ -16,6 +17,7 @@ struct Faults {
   TaskFault tasks = TaskFault::none;
   CapsuleFault capsules = CapsuleFault::none;
   WindowFault windows = WindowFault::none;
+  OrderFault orders = OrderFault::none;
   DoomPlan* dooms = nullptr;  ///< null: no abort is planned
 };
 

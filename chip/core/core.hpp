@@ -23,6 +23,7 @@
 #include "chip/core/core_host.hpp"
 #include "chip/core/core_model.hpp"
 #include "chip/core/core_worker.hpp"
+#include "chip/core/order_fault.hpp"
 #include "chip/core/pipeline.hpp"
 #include "chip/core/wakeup.hpp"
 #include "chip/os/thread.hpp"
@@ -110,7 +111,7 @@ class Core final : public EventHandler {
 
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t generation) override;
 
-  void inject(CapsuleFault fault, DoomPlan* plan);
+  void inject(CapsuleFault fault, DoomPlan* plan, OrderFault order = OrderFault::none);
 
  private:
   /// perform: deferred accesses, of the line in the payload; retry: of those that a conflict blocks.

@@ -10,9 +10,9 @@
 
 namespace rubato::chip {
 
-void Core::inject(CapsuleFault fault, DoomPlan* plan) {
+void Core::inject(CapsuleFault fault, DoomPlan* plan, OrderFault order) {
   capsule_.inject(fault, plan, *this, timeline_);
-  pipeline_.inject(fault);
+  pipeline_.inject(fault, order);
 }
 
 bool Core::on_capsule_instruction(Cycle now) {

@@ -171,7 +171,8 @@ bool LoadStoreUnit::atomic(Addr address, unsigned bytes, unsigned flags, AccessK
 }
 
 bool LoadStoreUnit::fence(std::uint64_t& issue) {
-  if (deferrals_.any()) return state_.departure.leave(PipelineStop::deferred);
+  if (deferrals_.any() && state_.order_fault != OrderFault::fence_passes_deferred)
+    return state_.departure.leave(PipelineStop::deferred);
   buffers_.drain(issue);
   return true;
 }

@@ -13,6 +13,7 @@
 
 #include "chip/config/config.hpp"
 #include "chip/core/deferral_unit.hpp"
+#include "chip/core/order_fault.hpp"
 #include "chip/core/pipeline_counters.hpp"
 #include "chip/core/pipeline_parts.hpp"
 #include "chip/core/pipeline_state.hpp"
@@ -46,7 +47,10 @@ class Pipeline final {
       parts_.state.ports.instructions->on_thread(parts_.state.core, static_cast<std::uint32_t>(tid));
   }
 
-  void inject(CapsuleFault fault) { parts_.state.task.injected = fault; }
+  void inject(CapsuleFault fault, OrderFault order) {
+    parts_.state.task.injected = fault;
+    parts_.state.order_fault = order;
+  }
 
   /// run() follows soon: software prefetch of the L1's set for the access that the core left for.
   void prefetch_run() const { parts_.state.prefetch_awaited(); }

@@ -17,6 +17,7 @@
 #include "chip/core/line_watch.hpp"
 #include "chip/core/lookahead_window.hpp"
 #include "chip/core/memory_rights.hpp"
+#include "chip/core/order_fault.hpp"
 #include "chip/core/running_task.hpp"
 #include "chip/core/scoreboard.hpp"
 #include "chip/core/stall_account.hpp"
@@ -84,6 +85,7 @@ struct PipelineState {
   std::uint32_t l1_latency;  ///< of a hit
   bool is_refused = false;   ///< the L1 has refused that access, and will do so again
   bool has_floats = false;   ///< registers f need not be zero
+  OrderFault order_fault = OrderFault::none;
   PipelinePorts ports;
   MemoryRights rights{*ports.memory, task, hart};
   Departure departure;

@@ -41,6 +41,7 @@ const std::map<std::string, Faults>& faults() {
     add(made, kTaskFaultNames, &Faults::tasks);
     add(made, kCapsuleFaultNames, &Faults::capsules);
     add(made, kWindowFaultNames, &Faults::windows);
+    add(made, kOrderFaultNames, &Faults::orders);
     return made;
   }();
   return all;

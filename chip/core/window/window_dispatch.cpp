@@ -305,9 +305,10 @@ enter_block:
     }                                                                                       \
   }
 // Atomics that order memory, atomics to a line with queued stores, and those of tasks, wait for the queue.
-#define ATOMIC_ALONE                                                                            \
-  if (!is_alone((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 || state.task.is_task || \
-                w.stores.has_line(line_of(accessed))))                                          \
+#define ATOMIC_ALONE                                                         \
+  if (!is_alone(((insn->flags & (Insn::kAcquire | Insn::kRelease)) != 0 &&   \
+                 state.order_fault != OrderFault::atomic_passes_stores) ||   \
+                state.task.is_task || w.stores.has_line(line_of(accessed)))) \
   goto out
 #define ATOMIC_ACCESS(T, a, kind_)                                         \
   accessed = (a);                                                          \
@@ -348,8 +349,8 @@ enter_block:
   if (is_stored && !drops) memory.store<T>(accessed, value);                              \
   REPORT(on_store_conditional, accessed, unsigned{sizeof(T)}, bool{is_stored});           \
   const std::uint64_t name = is_stored ? 0 : 1
-#define FENCE()                  \
-  if (!is_alone(true)) goto out; \
+#define FENCE()                                                                  \
+  if (!is_alone(state.order_fault != OrderFault::fence_passes_stores)) goto out; \
   GO_ALONE(point.cycle())
 // Also ends blocks that no instruction ends: the pseudo-instruction takes no time and does not count.
 #define NEXT_BLOCK()                  \
