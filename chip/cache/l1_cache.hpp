@@ -227,7 +227,6 @@ class L1Cache {
   static constexpr Mark kNoMark = 0, kPrivate = 1, kUntracked = 2;
   static constexpr Mark kFirstEpoch = 2;  // epochs before it would look like those
   static constexpr Mark kLastEpoch = 0x7fff;
-  static constexpr LineAddr kNoLine{~std::uint64_t{0}};  // lines are addresses >> 6: no line looks like this
   /// The use of a slot's line; four of them fit into a host cache line.
   struct Use {
     std::uint64_t stamp = 0;

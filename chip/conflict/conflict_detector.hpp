@@ -144,9 +144,9 @@ class ConflictDetector final : public ConflictScheme {
   std::vector<Attempt*> running_;  // by core
   StickyDirectory sticky_;
   Reservations reservations_;
-  mutable std::vector<std::uint64_t> found_;              // scratch: a row
-  mutable Probe probe_{LineAddr{~std::uint64_t{0}}, {}};  // of no line
-  std::vector<Attempt*> victims_;                         // scratch of one check
+  mutable std::vector<std::uint64_t> found_;  // scratch: a row
+  mutable Probe probe_{kNoLine, {}};
+  std::vector<Attempt*> victims_;  // scratch of one check
 };
 
 }  // namespace rubato::chip

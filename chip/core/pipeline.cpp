@@ -19,7 +19,7 @@ void Pipeline::enter(AddressSpace& memory, isa::BlockCache& blocks, bool is_firs
   ports.memory = &memory;
   ports.blocks = &blocks;
   parts_.state.rights.enter(memory);
-  parts_.fetch_line = LineAddr{~std::uint64_t{0}};
+  parts_.fetch_line = kNoLine;
   forget_resume();
   is_first_ = is_first;
   ports.observer = is_first && parts_.state.in_order ? &*parts_.state.in_order : nullptr;
@@ -82,7 +82,7 @@ void Pipeline::skip_instruction() {
 
 bool Pipeline::end_host_call(bool returns) {
   forget_resume();
-  parts_.fetch_line = LineAddr{~std::uint64_t{0}};
+  parts_.fetch_line = kNoLine;
   if (!returns) return false;
   parts_.predictor.ret(parts_.state.hart.pc);  // right or wrong: the call takes no time
   return parts_.state.hart.pc == parts_.watch_pc && parts_.state.hart.x[reg::sp] == parts_.watch_sp;

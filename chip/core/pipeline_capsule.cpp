@@ -58,7 +58,7 @@ void Pipeline::change_context() {
     parts_.lsu.port().update_rights();
   count_instruction();
   forget_resume();
-  parts_.fetch_line = LineAddr{~std::uint64_t{0}};
+  parts_.fetch_line = kNoLine;
 }
 
 }  // namespace rubato::chip

@@ -45,7 +45,7 @@ struct PipelineParts {
   // Members that a run reads first stand first, see EventHandler::kFirstUsed; the same holds in the state.
   ResumePoint resume;
   std::uint32_t mispredict;
-  LineAddr fetch_line{~std::uint64_t{0}};  ///< the last one that was fetched
+  LineAddr fetch_line = kNoLine;  ///< the last one that was fetched
   Latencies latency;
   PipelineCounters counters;
   PipelineState state;

@@ -40,6 +40,8 @@ struct LineAddr {
 };
 constexpr LineAddr line_of(Addr a) { return LineAddr{a >> kLineBits}; }
 constexpr Addr addr_of(LineAddr l) { return l.value << kLineBits; }
+/// No line: an address shifted right by kLineBits never has all bits set.
+inline constexpr LineAddr kNoLine{~std::uint64_t{0}};
 
 /// Lines of programs that run side by side have the same addresses. The memory system tells them apart by the
 /// program's number above the bits of a program's own line (K81). Exclusive or is its own inverse, so the

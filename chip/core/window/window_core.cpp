@@ -48,7 +48,7 @@ void WindowCore::begin() {
   w_.commits.begin(cycle);
   w_.issue.begin();
   w_.pipeline.resume.block = nullptr;
-  w_.pipeline.fetch_line = LineAddr{~std::uint64_t{0}};
+  w_.pipeline.fetch_line = kNoLine;
   w_.reports.begin();
 }
 

@@ -33,7 +33,7 @@ void WindowSquash::from(std::uint64_t position, Addr pc, std::uint64_t at) {
   if (has_flags && w_.fault != WindowFault::squash_keeps_flags) hart.fcsr = (hart.fcsr & ~31U) | flags;
   hart.pc = pc;
   w_.pipeline.resume.block = nullptr;
-  w_.pipeline.fetch_line = LineAddr{~std::uint64_t{0}};
+  w_.pipeline.fetch_line = kNoLine;
   w_.point.restart(std::max(at, w_.now));
 }
 
