@@ -9,18 +9,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <string>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "base/faults.hpp"
-#include "base/rng.hpp"
 #include "chip/coherence/token/broadcast_rules.hpp"
 #include "chip/coherence/token/persistent_arbiter.hpp"
-#include "tests/chip/coherence/token/cells.hpp"
 #include "tests/chip/coherence/token/numberings.hpp"
+#include "tests/chip/coherence/token/state_search.hpp"
 #include "tests/fault_list.hpp"
 
 namespace rubato::chip {
@@ -47,7 +43,7 @@ namespace rubato::chip {
 // clang-format on
 RUBATO_DEFINE_FAULTS(BroadcastMutant, kBroadcastMutantNames, RUBATO_BROADCAST_MUTANTS)
 
-class BroadcastExplorer {
+class BroadcastExplorer : private ExploredModel {
  public:
   struct Params {
     std::uint32_t agents, tokens;
@@ -57,52 +53,16 @@ class BroadcastExplorer {
     bool has_replacing = false;  // stores of all bytes among the others
     std::size_t most_states = ~std::size_t{0};
   };
-  struct Result {
-    std::size_t states = 0;
-    bool is_complete = true;
-    std::string violation;  ///< empty: none
-    Cells cells;            ///< of the tables
-  };
-
   explicit BroadcastExplorer(Params p)
       : p_(p), rules_(p.tokens), slice_rules_(p.tokens, false), memory_rules_(p.tokens, true) {}
 
-  Result explore() {
-    visit(first());
-    while (!open_.empty() && violation_.empty()) {
-      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_};
-      const State state = std::move(open_.front());
-      open_.pop_front();
-      for (std::uint32_t move = 0; move < moves(state) && violation_.empty(); ++move) {
-        State next = state;
-        if (make(next, move)) visit(std::move(next));
-      }
-      if (violation_.empty()) drain(state);
-    }
-    return {seen_.size(), true, violation_, cells_};
-  }
-
-  /// From the beginning, at random: far from it, where breadth does not come.
-  Result walk(std::uint64_t seed, unsigned walks, unsigned steps) {
-    Rng rng(seed);
-    Result result;
-    for (unsigned w = 0; w < walks && violation_.empty(); ++w) {
-      State state = first();
-      for (unsigned step = 0; step < steps && violation_.empty(); ++step) {
-        State next = state;
-        if (!make(next, static_cast<std::uint32_t>(rng.below(moves(state))))) continue;
-        state = std::move(next);
-        check(state);
-        ++result.states;
-      }
-      if (violation_.empty()) drain(state);
-    }
-    result.violation = violation_;
-    result.cells = cells_;
-    return result;
+  Exploration explore() { return StateSearch::explore(*this, p_.most_states); }
+  Exploration walk(std::uint64_t seed, unsigned walks, unsigned steps) {
+    return StateSearch::walk(*this, seed, walks, steps);
   }
 
  private:
+  friend StateSearch;
   static constexpr std::uint32_t kActs = 7;
   using Kind = TokenMessage::Kind;
   using To = TokenMessage::To;
@@ -404,30 +364,18 @@ class BroadcastExplorer {
     if (s.memory.tokens.owner && s.memory.version != 1) fail("memory owns the line and is old");
   }
 
-  /// K91: with nothing new begun but persistent requests, everything that waits gets what it waits for.
-  void drain(State s) {
-    for (int steps = 0; steps < 2000; ++steps) {
-      if (!violation_.empty()) return;
-      bool moved = false;
-      if (!s.bag.empty()) {
-        moved = make(s, 0);
-      } else {
-        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, 2);
-        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, kActs - 1);
-      }
-      if (moved) continue;
-      for (const Agent& a : s.agents)
-        if (a.line.want != Want::none) fail("an access waits for ever");
-      if (!s.arbiter.is_free()) fail("a persistent request never ends");
-      return;
-    }
-    fail("messages go round for ever");
+  /// Persistent requests are no new beginning.
+  bool advance(State& s) {
+    if (!s.bag.empty()) return make(s, 0);
+    for (const std::uint32_t what : {2U, kActs - 1})
+      for (std::uint16_t a = 0; a < p_.agents; ++a)
+        if (act(s, a, what)) return true;
+    return false;
   }
-
-  void visit(State&& s) {
-    if (!violation_.empty()) return;
-    check(s);
-    if (seen_.insert(key(s)).second) open_.push_back(std::move(s));
+  void check_rest(const State& s) {
+    for (const Agent& a : s.agents)
+      if (a.line.want != Want::none) fail("an access waits for ever");
+    if (!s.arbiter.is_free()) fail("a persistent request never ends");
   }
 
   std::string key(const State& s) const {
@@ -470,17 +418,9 @@ class BroadcastExplorer {
     return text;
   }
 
-  void fail(const std::string& what) {
-    if (violation_.empty()) violation_ = what;
-  }
-
   Params p_;
   BroadcastRules rules_;
   StoreRules slice_rules_, memory_rules_;
-  std::unordered_set<std::string> seen_;
-  std::deque<State> open_;
-  std::string violation_;
-  Cells cells_;
 };
 
 }  // namespace rubato::chip

@@ -7,17 +7,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/faults.hpp"
 #include "chip/coherence/token/agent_rules.hpp"
 #include "chip/coherence/token/home_rules.hpp"
-#include "tests/chip/coherence/token/cells.hpp"
 #include "tests/chip/coherence/token/numberings.hpp"
+#include "tests/chip/coherence/token/state_search.hpp"
 #include "tests/fault_list.hpp"
 
 namespace rubato::chip {
@@ -54,7 +52,7 @@ namespace rubato::chip {
 // clang-format on
 RUBATO_DEFINE_FAULTS(TokenMutant, kTokenMutantNames, RUBATO_TOKEN_MUTANTS)
 
-class TokenExplorer {
+class TokenExplorer : protected ExploredModel {
  public:
   struct Params {
     TokenPolicy policy;
@@ -64,37 +62,19 @@ class TokenExplorer {
     std::size_t most_states = ~std::size_t{0};
     TokenVariant variant{};
   };
-  struct Result {
-    std::size_t states = 0;
-    bool is_complete = true;
-    std::string violation;   ///< empty: none
-    Cells cells;             ///< of the tables
-    std::size_t joined = 0;  ///< reads that began while another was open
-  };
-
   explicit TokenExplorer(Params p)
       : p_(p),
         home_rules_(p.policy, p.agents, p.tokens, p.variant),
         agent_rules_(p.tokens, !home_rules_.agents().is_exact()) {}
 
-  Result explore() {
-    State first;
-    first.agents.resize(p_.agents);
-    visit(std::move(first));
-    while (!open_.empty() && violation_.empty()) {
-      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_, joined_};
-      const State state = std::move(open_.front());
-      open_.pop_front();
-      for (std::uint32_t move = 0; move < moves(state) && violation_.empty(); ++move) {
-        State next = state;
-        if (make(next, move)) visit(std::move(next));
-      }
-      if (violation_.empty()) drain(state);
-    }
-    return {seen_.size(), true, violation_, cells_, joined_};
+  Exploration explore() {
+    Exploration found = StateSearch::explore(*this, p_.most_states);
+    found.joined = joined_;
+    return found;
   }
 
  protected:  // PairExplorer's, too
+  friend StateSearch;
   struct State {
     std::vector<AgentLine> agents;
     HomeLine home;
@@ -104,6 +84,11 @@ class TokenExplorer {
     std::uint64_t memory_version = 1;
   };
 
+  State first() const {
+    State state;
+    state.agents.resize(p_.agents);
+    return state;
+  }
   std::uint32_t moves(const State& s) const {
     return static_cast<std::uint32_t>(s.bag.size()) + p_.agents * 4 + 4;
   }
@@ -371,30 +356,16 @@ class TokenExplorer {
     if (sum == 0 && s.memory_version != 1) fail("memory is old");
   }
 
-  /// K91: with nothing new begun, everything that waits gets what it waits for.
-  void drain(State s) {
-    for (int steps = 0; steps < 1000; ++steps) {
-      if (!violation_.empty()) return;
-      bool moved = false;
-      if (!s.bag.empty()) {
-        moved = make(s, 0);
-      } else {
-        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, 2);
-        if (!moved) moved = act_at_home(s, 1);
-      }
-      if (moved) continue;
-      for (const AgentLine& line : s.agents)
-        if (line.want != AgentLine::Want::none) fail("an access waits for ever");
-      if (s.home.phase != HomeLine::Phase::idle) fail("a transaction never closes");
-      return;
-    }
-    fail("messages go round for ever");
+  bool advance(State& s) {
+    if (!s.bag.empty()) return make(s, 0);
+    for (std::uint16_t a = 0; a < p_.agents; ++a)
+      if (act(s, a, 2)) return true;
+    return act_at_home(s, 1);
   }
-
-  void visit(State&& s) {
-    if (!violation_.empty()) return;
-    check(s);
-    if (seen_.insert(key(s)).second) open_.push_back(std::move(s));
+  void check_rest(const State& s) {
+    for (const AgentLine& line : s.agents)
+      if (line.want != AgentLine::Want::none) fail("an access waits for ever");
+    if (s.home.phase != HomeLine::Phase::idle) fail("a transaction never closes");
   }
 
   std::string key(const State& s) const {
@@ -458,17 +429,9 @@ class TokenExplorer {
     return text;
   }
 
-  void fail(const std::string& what) {
-    if (violation_.empty()) violation_ = what;
-  }
-
   Params p_;
   HomeRules home_rules_;
   AgentRules agent_rules_;
-  std::unordered_set<std::string> seen_;
-  std::deque<State> open_;
-  std::string violation_;
-  Cells cells_;
   std::size_t joined_ = 0;
 };
 

@@ -16,12 +16,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
-#include "base/rng.hpp"
 #include "tests/chip/coherence/token/explorer.hpp"
 
 namespace rubato::chip {
@@ -29,47 +26,18 @@ namespace rubato::chip {
 class PairExplorer : private TokenExplorer {
  public:
   using TokenExplorer::Params;
-  using TokenExplorer::Result;
 
   /// `most`: to which the filter's counter counts; `moves`: of the split between directory and filter.
   PairExplorer(const Params& p, std::uint32_t most, bool moves = false)
       : TokenExplorer(p), most_(most), moves_(moves) {}
 
-  /// Breadth first.
-  Result explore() {
-    visit(first());
-    while (!pairs_.empty() && violation_.empty()) {
-      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_};
-      const Pair pair = std::move(pairs_.front());
-      pairs_.pop_front();
-      for (std::uint32_t move = 0; move < moves(pair) && violation_.empty(); ++move) {
-        Pair next = pair;
-        if (make(next, move)) visit(std::move(next));
-      }
-      if (violation_.empty()) drain(pair);
-    }
-    return {seen_.size(), true, violation_, cells_};
-  }
-  /// From the beginning, at random: far from it, where breadth does not come.
-  Result walk(std::uint64_t seed, unsigned walks, unsigned steps) {
-    Rng rng(seed);
-    Result result;
-    for (unsigned w = 0; w < walks && violation_.empty(); ++w) {
-      Pair pair = first();
-      for (unsigned step = 0; step < steps && violation_.empty(); ++step) {
-        Pair next = pair;
-        if (!make(next, static_cast<std::uint32_t>(rng.below(moves(pair))))) continue;
-        pair = std::move(next);
-        check_pair(pair);
-        ++result.states;
-      }
-      drain(pair);
-    }
-    result.violation = violation_;
-    return result;
+  Exploration explore() { return StateSearch::explore(*this, p_.most_states); }
+  Exploration walk(std::uint64_t seed, unsigned walks, unsigned steps) {
+    return StateSearch::walk(*this, seed, walks, steps);
   }
 
  private:
+  friend StateSearch;
   struct Pair {
     std::array<State, 2> lines;
     std::uint32_t count = 0;             // the filter's counter
@@ -81,7 +49,7 @@ class PairExplorer : private TokenExplorer {
 
   Pair first() const {
     Pair pair;
-    for (State& s : pair.lines) s.agents.resize(p_.agents);
+    pair.lines = {TokenExplorer::first(), TokenExplorer::first()};
     return pair;
   }
   std::uint32_t moves(const Pair& pair) const {
@@ -205,8 +173,8 @@ class PairExplorer : private TokenExplorer {
     }
   }
 
-  void check_pair(const Pair& pair) {
-    for (const State& s : pair.lines) check(s);
+  void check(const Pair& pair) {
+    for (const State& s : pair.lines) TokenExplorer::check(s);
     std::uint32_t counted = 0;
     for (const unsigned i : {0U, 1U}) counted += pair.lines[i].is_counted && !pair.is_beside[i] ? 1 : 0;
     if (counted != pair.count + pair.overflow)
@@ -220,34 +188,21 @@ class PairExplorer : private TokenExplorer {
     }
   }
 
-  /// K91: with nothing new begun, everything that waits gets what it waits for.
-  void drain(Pair pair) {
-    for (int steps = 0; steps < 2000; ++steps) {
-      if (!violation_.empty()) return;
-      bool moved = false;
-      for (unsigned i = 0; i < 2 && !moved; ++i) {
-        State& s = pair.lines[i];
-        const std::uint32_t at_home = static_cast<std::uint32_t>(s.bag.size()) + p_.agents * 4;
-        if (!s.bag.empty()) moved = make(pair, i, 0);
-        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, 2);
-        if (!moved) moved = make(pair, i, at_home) || make(pair, i, at_home + 1);
-      }
-      if (moved) continue;
-      for (const State& s : pair.lines) {
-        for (const AgentLine& line : s.agents)
-          if (line.want != AgentLine::Want::none) fail("an access waits for ever");
-        if (s.home.phase != HomeLine::Phase::idle) fail("a transaction never closes");
-      }
-      return;
+  bool advance(Pair& pair) {
+    for (const unsigned i : {0U, 1U}) {
+      State& s = pair.lines[i];
+      if (!s.bag.empty()) return make(pair, i, 0);
+      for (std::uint16_t a = 0; a < p_.agents; ++a)
+        if (act(s, a, 2)) return true;
+      const std::uint32_t at_home = p_.agents * 4;
+      if (make(pair, i, at_home) || make(pair, i, at_home + 1)) return true;
     }
-    fail("messages go round for ever");
+    return false;
+  }
+  void check_rest(const Pair& pair) {
+    for (const State& s : pair.lines) TokenExplorer::check_rest(s);
   }
 
-  void visit(Pair&& pair) {
-    if (!violation_.empty()) return;
-    check_pair(pair);
-    if (seen_.insert(key(pair)).second) pairs_.push_back(std::move(pair));
-  }
   std::string key(const Pair& pair) const {
     return least_of_numberings(p_.agents, [&](const auto& order) {
       std::array<std::string, 2> lines;
@@ -262,7 +217,6 @@ class PairExplorer : private TokenExplorer {
 
   std::uint32_t most_;
   bool moves_;
-  std::deque<Pair> pairs_;
 };
 
 }  // namespace rubato::chip
