@@ -49,7 +49,7 @@ def _printed(program: Path, tests: int, chip: Settings, seed: int, cores: int, r
     except FileNotFoundError:
         raise LitmusError(f"{runs.chip} does not exist: run `make build`") from None
     if done.returncode != 0:
-        raise LitmusError(f"the run with {' '.join(chip)} failed: {done.stderr.strip()[-300:]}")
+        raise LitmusError(f"the run with {' '.join(chip)} failed: {done.stderr.strip()[-300:].rstrip('.')}")
     return done.stdout
 
 
