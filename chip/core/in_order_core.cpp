@@ -74,6 +74,11 @@ bool InOrderCore::fetch_slow(LineAddr line, std::uint64_t& issue) {
   return true;
 }
 
+bool InOrderCore::note(BlockCache& blocks, Addr pc) {
+  const PipelineState& state = parts_.state;
+  return state.task.is_doomed || blocks.show_note(pc, state.hart, state.scoreboard.awaited());
+}
+
 std::uint64_t InOrderCore::read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const {
   if (number == csr::instret) return parts_.counters.instructions + executed;
   return number == csr::time ? parts_.time_origin + issue * 1000 / parts_.frequency_mhz : issue;
@@ -327,6 +332,13 @@ dispatch:
     }                                                     \
     block = blocks.find_next(*block);                     \
     goto enter_block;                                     \
+  } while (false)
+// Takes no time and does not count.
+#define NOTE()                                                    \
+  do {                                                            \
+    if (!note(blocks, block->pc)) block = blocks.find(block->pc); \
+    insn = first = block->first();                                \
+    goto* labels[static_cast<unsigned>(insn->op)];                \
   } while (false)
 #define JUMP(target)                                              \
   do {                                                            \

@@ -57,6 +57,8 @@ class InOrderCore final : public CoreModel {
            parts_.resume.generation == parts_.state.ports.blocks->generation();
   }
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
+  /// Shows the hart at a note. @returns false if blocks have been flushed since.
+  [[gnu::noinline]] bool note(isa::BlockCache& blocks, Addr pc);
   template <bool is_observed>
   std::uint64_t observed(std::uint64_t counter);
   std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;

@@ -57,6 +57,13 @@ class Scoreboard {
     busy_until_ = 0;
   }
 
+  /// The registers x that deferred accesses will bring, a bit each.
+  std::uint32_t awaited() const {
+    std::uint32_t found = 0;
+    for (unsigned x = 0; x < 32; ++x) found |= std::uint32_t{ready_[x] == kUnknown} << x;
+    return found;
+  }
+
   // Deferred accesses; settle() follows.
   /// An access has brought the result of `rd`, which is not the sink.
   void bring(unsigned rd, std::uint64_t ready, const AccessParts& parts) {

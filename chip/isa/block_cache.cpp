@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "chip/isa/decode.hpp"
-#include "chip/isa/hart_state.hpp"
 
 namespace rubato::chip::isa {
 namespace {
@@ -42,6 +41,17 @@ void BlockCache::set_host_calls(std::map<Addr, std::int32_t> entries) {
   flush();
 }
 
+void BlockCache::set_notes(std::unordered_set<Addr> pcs, NoteObserver& observer) {
+  notes_ = std::move(pcs);
+  note_observer_ = &observer;
+  flush();
+}
+
+void BlockCache::add_note(Addr pc) {
+  notes_.insert(pc);
+  flush();
+}
+
 void BlockCache::flush() {
   table_.assign(std::max(table_.size(), kFirstTable), Entry{});
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(table_.size()));
@@ -51,7 +61,7 @@ void BlockCache::flush() {
 }
 
 Block* BlockCache::decode_block(Addr pc) {
-  std::array<Insn, kMaxInsns + 1> insns;
+  std::array<Insn, kMaxInsns + 2> insns;  // a note and block_end besides
   unsigned count = 0;
   Addr at = pc;
   const Addr line_end = (pc | (kLineBytes - 1)) + 1;
@@ -77,9 +87,16 @@ Block* BlockCache::decode_block(Addr pc) {
     return call == host_calls_.end() ? nullptr : &*call;
   };
 
+  const bool is_noted = !notes_.empty() && notes_.contains(pc) && pc != stop_ &&
+                        host_call_at(pc) == nullptr && fetchable(pc) && fetchable(pc + 2);
+  if (is_noted) {
+    Insn note = pseudo(Op::note);
+    note.flags = 0;
+    append(note);
+  }
   bool ended = false;
   while (!ended && at < line_end && at != stop_ && host_call_at(at) == nullptr) ended = append(fetch());
-  const unsigned guest_instructions = count;
+  const unsigned guest_instructions = count - (is_noted ? 1 : 0);
   if (count != 0) {
     if (!ended) append(pseudo(Op::block_end));
   } else if (at == stop_) {
@@ -96,9 +113,13 @@ Block* BlockCache::decode_block(Addr pc) {
   const bool has_float = std::any_of(insns.begin(), insns.begin() + count,
                                      [](const Insn& i) { return i.is_float() || i.writes_float(); });
   auto* block = new (allocate(sizeof(Block) + count * sizeof(Insn)))
-      Block{pc,        static_cast<std::uint16_t>(guest_instructions),
-            has_float, static_cast<std::uint32_t>(at - pc),
-            nullptr,   nullptr};
+      Block{pc,
+            static_cast<std::uint16_t>(guest_instructions),
+            has_float,
+            is_noted,
+            static_cast<std::uint32_t>(at - pc),
+            nullptr,
+            nullptr};
   std::memcpy(static_cast<void*>(block + 1), insns.data(), count * sizeof(Insn));
   insert(block);
   return block;

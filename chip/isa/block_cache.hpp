@@ -14,8 +14,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
+#include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/vocabulary/types.hpp"
@@ -24,16 +26,29 @@ namespace rubato::chip::isa {
 
 /// A block, followed in memory by its instructions: `count` of the guest's and, if the last of them does not
 /// end a block, the pseudo-instruction block_end. A fetch_fault counts as one, `stop` and `host_call` (alone
-/// in their blocks) as none.
+/// in their blocks) as none. A noted block has the pseudo-instruction `note` before its instructions, which
+/// does not count either.
 struct alignas(16) Block {
   Addr pc;              ///< of the first instruction
   std::uint16_t count;  ///< instructions of the guest
   bool has_float;  ///< any of them computes in floating point, or writes its registers, or uses its flags
+  bool is_noted;
   std::uint32_t bytes;  ///< from pc to the instruction behind
   Block* taken;         ///< where the jump or branch went last, or null
   Block* next;          ///< the block behind, or null: not needed yet
 
   const Insn* insns() const { return reinterpret_cast<const Insn*>(this + 1); }
+  /// The first instruction of the guest.
+  const Insn* first() const { return insns() + (is_noted ? 1 : 0); }
+};
+
+/// Sees harts at chosen pcs; see BlockCache::set_notes.
+class NoteObserver {
+ public:
+  virtual ~NoteObserver() = default;
+  /// `hart` goes on at `pc`, not at its own pc. It may be shown twice at one place. Registers x with a bit in
+  /// `awaited` have no value yet.
+  virtual void on_note(Addr pc, const HartState& hart, std::uint32_t awaited) = 0;
 };
 
 class BlockCache {
@@ -67,6 +82,18 @@ class BlockCache {
   /// host_call with that number, which waits for a0, a1, a2 and ra like an instruction that reads them.
   /// Flushes.
   void set_host_calls(std::map<Addr, std::int32_t> entries);
+  /// `observer`, which outlives this, sees each hart that begins a block at one of these pcs. Blocks end
+  /// where they would without it, and executing takes no more simulated time: a pc inside a block is not
+  /// seen. Flushes.
+  void set_notes(std::unordered_set<Addr> pcs, NoteObserver& observer);
+  /// Notes a further pc. Flushes.
+  void add_note(Addr pc);
+  /// `hart` is at the note of the block at `pc`. @returns false if blocks have been flushed since.
+  bool show_note(Addr pc, const HartState& hart, std::uint32_t awaited) {
+    const std::uint64_t before = generation_;
+    note_observer_->on_note(pc, hart, awaited);
+    return generation_ == before;
+  }
   /// Forgets all blocks: fence.i.
   void flush();
   /// Flushes if executable mappings have changed since the last call: call it after system calls.
@@ -99,6 +126,8 @@ class BlockCache {
   std::size_t chunk_ = 0, used_ = 0;                  // filled: chunks before chunk_, and used_ bytes of it
   Addr stop_ = kNoStop;
   std::map<Addr, std::int32_t> host_calls_;
+  std::unordered_set<Addr> notes_;
+  NoteObserver* note_observer_ = nullptr;
   std::uint64_t generation_ = 0, code_generation_ = 0;
 };
 

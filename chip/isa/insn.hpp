@@ -40,7 +40,7 @@ enum class InsnClass : std::uint8_t {
   fence,
   system,  ///< ecall, ebreak, CSR accesses, fence.i
   task,    ///< custom-0
-  pseudo,  ///< illegal, fetch_fault, block_end, stop, host_call: not an instruction of the guest
+  pseudo,  ///< illegal, fetch_fault, block_end, note, stop, host_call: not an instruction of the guest
 };
 inline constexpr unsigned kInsnClassCount = static_cast<unsigned>(InsnClass::pseudo) + 1;
 
@@ -66,7 +66,7 @@ struct Insn {
   std::uint8_t offset = 0;  ///< bytes from the start of the block to this instruction
   std::int32_t imm = 0;     ///< immediate; CSR number; for `illegal` the instruction word
   InsnClass cls = InsnClass::pseudo;
-  std::uint8_t length = 4;  ///< bytes in memory: 2 or 4; 0 for block_end, stop and host_call
+  std::uint8_t length = 4;  ///< bytes in memory: 2 or 4; 0 for block_end, note, stop and host_call
   std::uint8_t bytes = 0;   ///< size of the data access, 0 if none
   std::uint8_t flags = 0;
 

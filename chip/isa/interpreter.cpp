@@ -117,6 +117,12 @@ void store_to(std::byte* at, T value) {
 #define JUMP(target_) ENTER(block->taken != nullptr ? block->taken : blocks_->find_taken(*block, target_))
 #define JUMP_INDIRECT(target_) ENTER(blocks_->find_taken(*block, target_))
 #define NEXT_BLOCK() ENTER(blocks_->find_next(*block))
+#define NOTE()                                                                     \
+  do {                                                                             \
+    if (!blocks_->show_note(block->pc, hart, 0)) block = blocks_->find(block->pc); \
+    insn = block->first();                                                         \
+    DISPATCH;                                                                      \
+  } while (false)
 #define BRANCH(condition_, target_) \
   if (condition_)                   \
     JUMP(target_);                  \
@@ -170,7 +176,7 @@ stopped:
   // The block was counted as a whole on entry; what stopped it counts only if the caller has but to complete
   // it. A region is entered by executing its instruction again.
   if (result.reason == StopReason::fault || insn->op == Op::task_region)
-    result.instructions -= block->count - static_cast<std::uint64_t>(insn - block->insns());
+    result.instructions -= block->count - static_cast<std::uint64_t>(insn - block->first());
   return result;
 }
 

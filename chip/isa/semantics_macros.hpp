@@ -28,6 +28,9 @@
 //   JUMP_INDIRECT(target)    ends the block: target may differ each time
 //   BRANCH(condition, target)  ends the block: to target, or to NEXT_PC
 //   NEXT_BLOCK()             ends the block: to NEXT_PC
+//   NOTE()                   begins the block and is no instruction: show the hart (BlockCache::show_note),
+//   then
+//                            go on behind it, uncounted; never returns to the body
 //   TRAP(kind, address)      ends execution: Fault{FaultKind::kind, PC, address}; the pc stays at the
 //   instruction
 //   EVENT(kind)              ends the block: kind is ecall, fence_i, stop or host_call; the last two are no

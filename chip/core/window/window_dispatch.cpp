@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.hpp"
 #include "chip/core/stopping_instructions.hpp"
 #include "chip/isa/semantics_macros.hpp"
 
@@ -361,6 +362,8 @@ enter_block:
     block = blocks.find_next(*block); \
     goto enter_block;                 \
   } while (false)
+// Refused beside this core model: see Programs::check.
+#define NOTE() RUBATO_CHECK(false, "notes are seen by cores in order")
 #define JUMP(target)                                              \
   do {                                                            \
     const Addr to = (target);                                     \

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "tests/chip/core/machine.hpp"
 
 namespace rubato::chip {
@@ -46,6 +49,35 @@ TEST(Pipeline, WaitsForAnOlderResultBeforeOverwritingItsRegister) {
   m.emit("div", {.rd = 5, .rs1 = 6, .rs2 = 7});   // ready at 20
   m.emit("addi", {.rd = 5, .rs1 = 0, .imm = 1});  // write after write: 20
   EXPECT_EQ(m.run(), 21u);
+}
+
+struct NotedPlaces final : isa::NoteObserver {
+  void on_note(Addr pc, const HartState& hart, std::uint32_t awaited) override {
+    seen.push_back(pc);
+    return_address = hart.x[1];
+    EXPECT_EQ(awaited, 0u);
+  }
+  std::vector<Addr> seen;
+  Addr return_address = 0;
+};
+
+// The block of the product and the one that is called have notes, while the product is under way.
+TEST(Pipeline, ANoteTakesNoTimeAndCountsAsNothing) {
+  std::uint64_t cycles[2] = {};
+  for (const bool is_noted : {false, true}) {
+    Machine m;
+    NotedPlaces notes;
+    m.emit("mul", {.rd = 5, .rs1 = 6, .rs2 = 7});
+    m.emit("jal", {.rd = 1, .imm = 8});
+    m.emit("addi", {.rd = 9});  // not executed
+    m.emit("addi", {.rd = 9, .rs1 = 5, .imm = 1});
+    if (is_noted) m.blocks.set_notes({kCode, kCode + 12}, notes);
+    cycles[is_noted ? 1 : 0] = m.run();
+    EXPECT_EQ(m.pipeline->counters().instructions, 3u);
+    EXPECT_EQ(notes.seen, is_noted ? (std::vector<Addr>{kCode, kCode + 12}) : std::vector<Addr>{});
+    EXPECT_EQ(notes.return_address, is_noted ? kCode + 8 : 0);
+  }
+  EXPECT_EQ(cycles[0], cycles[1]);
 }
 
 TEST(Pipeline, PipelinesMultiplications) {

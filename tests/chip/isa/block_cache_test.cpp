@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "tests/chip/isa/machine.hpp"
 
 namespace rubato::chip::isa::test {
@@ -118,6 +122,86 @@ TEST(BlockCache, AHostCallIsABlockOfItsOwnAndNoInstruction) {
   m.blocks.set_host_calls({});
   EXPECT_EQ(m.run().reason, StopReason::ecall) << "the function's own code is as it was";
   EXPECT_EQ(m.x(5), 4u);
+}
+
+struct Notes final : NoteObserver {
+  void on_note(Addr pc, const HartState& hart, std::uint32_t) override {
+    seen.emplace_back(pc, hart.x[5]);
+    if (const auto pc_to_add = std::exchange(adds, 0); pc_to_add != 0) blocks->add_note(pc_to_add);
+  }
+  std::vector<std::pair<Addr, std::uint64_t>> seen;
+  BlockCache* blocks = nullptr;
+  Addr adds = 0;
+};
+
+// Two instructions and a jump to two more.
+struct NotedMachine : Machine {
+  NotedMachine() {
+    for (int i = 0; i < 2; ++i) emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+    emit("jal", {.rd = 0, .imm = 8});
+    emit("ecall");
+    for (int i = 0; i < 2; ++i) emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+    emit("ecall");
+    notes.blocks = &blocks;
+  }
+  static constexpr Addr kTarget = kCode + 16;
+  Notes notes;
+};
+
+TEST(BlockCache, ANoteShowsTheHartAndIsNoInstruction) {
+  NotedMachine m;
+  m.blocks.set_notes({kCode, NotedMachine::kTarget}, m.notes);
+  const Block* b = m.blocks.find(kCode);
+  EXPECT_TRUE(b->is_noted);
+  EXPECT_EQ(b->insns()[0].op, Op::note);
+  EXPECT_EQ(b->first()->op, Op::addi);
+  EXPECT_EQ(b->count, 3u);
+  EXPECT_EQ(b->bytes, 12u);
+  const RunResult r = m.run();
+  EXPECT_EQ(r.reason, StopReason::ecall);
+  EXPECT_EQ(r.instructions, 6u);
+  EXPECT_EQ(m.x(5), 4u);
+  EXPECT_EQ(m.notes.seen,
+            (std::vector<std::pair<Addr, std::uint64_t>>{{kCode, 0}, {NotedMachine::kTarget, 2}}));
+}
+
+TEST(BlockCache, APcInsideABlockIsNotNotedAndEndsNone) {
+  NotedMachine m;
+  m.blocks.set_notes({kCode + 4}, m.notes);
+  EXPECT_EQ(m.blocks.find(kCode)->bytes, 12u);
+  m.run();
+  EXPECT_TRUE(m.notes.seen.empty());
+}
+
+TEST(BlockCache, ANoteAddedByANoteIsSeenFromThenOn) {
+  NotedMachine m;
+  m.blocks.set_notes({kCode}, m.notes);
+  m.notes.adds = NotedMachine::kTarget;
+  EXPECT_EQ(m.run().instructions, 6u);
+  EXPECT_EQ(m.x(5), 4u);
+  EXPECT_EQ(m.notes.seen.size(), 2u) << "of each place one, though the code was decoded anew";
+}
+
+TEST(BlockCache, AFaultInANotedBlockCountsTheInstructionsBefore) {
+  Machine m;
+  m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  m.emit("ld", {.rd = 6, .rs1 = 0});
+  Notes notes;
+  m.blocks.set_notes({kCode}, notes);
+  const RunResult r = m.run();
+  EXPECT_EQ(r.reason, StopReason::fault);
+  EXPECT_EQ(r.fault.pc, kCode + 4);
+  EXPECT_EQ(r.instructions, 1u);
+}
+
+TEST(BlockCache, WhatIsNoCodeHasNoNote) {
+  Machine m;
+  Notes notes;
+  m.emit("ecall");
+  m.blocks.set_host_calls({{kCode, 7}});
+  m.blocks.set_notes({kCode, kData}, notes);
+  EXPECT_EQ(m.blocks.find(kCode)->insns()[0].op, Op::host_call);
+  EXPECT_EQ(m.blocks.find(kData)->insns()[0].op, Op::fetch_fault);
 }
 
 TEST(BlockCache, ForgetsWhenExecutableMappingsChangeAndOnlyThen) {
