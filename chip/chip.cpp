@@ -85,7 +85,10 @@ void Chip::Impl::add_checkers() {
 }
 
 void Chip::Impl::make_cores() {
-  if (programs.watches_contention(config)) contention.emplace(*hierarchy, timeline, config.chip.cores);
+  if (programs.watches_contention(config)) {
+    contention.emplace(*hierarchy, timeline, config.chip.cores);
+    line_blocks.emplace(*contention, programs.sole().watch_allocations());
+  }
   MemorySystem& memory_system = contention ? static_cast<MemorySystem&>(*contention) : *hierarchy;
   ExecutionObserver* const execution =
       contention ? static_cast<ExecutionObserver*>(&*contention) : checkers.replay.get();
@@ -360,6 +363,7 @@ const AbortProfile& Chip::abort_profile() const { return impl_->task_units.abort
 const LineContention* Chip::line_contention() const {
   return impl_->contention ? &*impl_->contention : nullptr;
 }
+const LineBlocks* Chip::line_blocks() const { return impl_->line_blocks ? &*impl_->line_blocks : nullptr; }
 const ParallelismProfile& Chip::parallelism_profile() const { return impl_->task_units.parallelism(); }
 const Symbols& Chip::symbols() const { return impl_->programs.sole().process.symbols(); }
 std::size_t Chip::programs() const { return impl_->programs.size(); }

@@ -23,6 +23,7 @@
 
 namespace rubato::chip {
 
+class LineBlocks;      // chip/core/line_blocks.hpp
 class LineContention;  // chip/core/line_contention.hpp
 
 struct Faults;              // chip/faults.hpp
@@ -84,6 +85,8 @@ class Chip {
   const ParallelismProfile& parallelism_profile() const;
   /// Null: not watched.
   const LineContention* line_contention() const;
+  /// The blocks of the heap that those lines are parts of. Null: not watched.
+  const LineBlocks* line_blocks() const;
   const CapsuleCalls& capsule_calls() const;
   const ThreadProfile& thread_profile() const;
   const Symbols& symbols() const;

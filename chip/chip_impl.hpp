@@ -18,6 +18,7 @@
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/conflict/conflict_scheme.hpp"
 #include "chip/core/core.hpp"
+#include "chip/core/line_blocks.hpp"
 #include "chip/core/line_contention.hpp"
 #include "chip/isa/task_instructions.hpp"
 #include "chip/noc/mesh.hpp"
@@ -147,6 +148,7 @@ struct Chip::Impl final : EventHandler {
   TaskObservers observers;
   RunCheckers checkers;
   std::optional<LineContention> contention;  // run.contention
+  std::optional<LineBlocks> line_blocks;     // the same
   std::optional<ChipDebug> debug;
   std::optional<InstructionObservers> instructions;
   Cores cores;

@@ -78,6 +78,7 @@ class ChipSimulation final : public Simulation {
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
   const AbortProfile& abort_profile() const override { return chip_.abort_profile(); }
   const LineContention* line_contention() const override { return chip_.line_contention(); }
+  const LineBlocks* line_blocks() const override { return chip_.line_blocks(); }
   const ParallelismProfile* parallelism_profile() const override { return &chip_.parallelism_profile(); }
   const CapsuleCalls* capsule_calls() const override { return &chip_.capsule_calls(); }
   const ThreadProfile* thread_profile() const override {

@@ -450,6 +450,7 @@ std::optional<std::uint64_t> Process::errno_offset() const { return impl_->progr
 std::pair<Addr, Addr> Process::mappings() const {
   return {impl_->layout.mappings, impl_->stack_low - Layout::kGuardBytes};
 }
+std::pair<Addr, Addr> Process::heap() const { return {impl_->brk_start, mappings().second}; }
 std::uint64_t Process::processes_made() const { return kernel_->made; }
 std::uint64_t Process::mapped_bytes() const {
   std::set<const AddressSpace*> memories = kernel_->memories();

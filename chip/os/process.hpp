@@ -182,6 +182,8 @@ class Process {
   std::optional<std::uint64_t> errno_offset() const;
   /// The range of mappings without a wanted address.
   std::pair<Addr, Addr> mappings() const;
+  /// The range of brk and of those mappings: behind the program's file, and below the main thread's stack.
+  std::pair<Addr, Addr> heap() const;
   /// True if [a, a+1) lies in the guard or limit region of some thread's stack: a stack overflow.
   bool is_stack_overflow(Addr a, const Thread& thread) const;
 

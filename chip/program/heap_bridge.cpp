@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/program/heap_bridge.hpp"
 
+#include <optional>
+
 namespace rubato::chip {
 
 HeapCalls::Outcome HeapBridge::call(Program& program, const Caller& caller, std::int32_t function,
@@ -23,7 +25,10 @@ std::optional<Fault> HeapBridge::call(Program& program, Thread& thread, std::int
 
 HeapCalls::Outcome HeapBridge::serve(Program& program, HartState& hart, std::int32_t function,
                                      const IdealAllocator::Caller& caller) {
+  std::optional<HartState> before;
+  if (program.allocations) before = hart;
   const auto outcome = program.heap->call(hart, function, caller);
+  if (before && program.heap->taken() != 0) program.allocations->on_served(*before, program.heap->taken());
   if (outcome == HeapCalls::Outcome::unserved) program.blocks.set_host_calls(program.heap->entries());
   return outcome;
 }

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "chip/alloc/allocation_sites.hpp"
 #include "chip/alloc/heap_calls.hpp"
 #include "chip/capsule/vector.hpp"
 #include "chip/config/config.hpp"
@@ -119,6 +120,11 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
     instructions = executed;
   }
 
+  /// From now on: the blocks that it allocates are known, and the places that ask for them.
+  AllocationSites& watch_allocations() {
+    return allocations.emplace(process.symbols(), memory, blocks, process.heap());
+  }
+
   // ---- What its process asks ----
 
   void on_runnable(Thread& thread) override { host.on_runnable(*this, thread); }
@@ -154,7 +160,8 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   SystemCallChecks system_calls;
   std::map<std::uint32_t, GuestSpace*> spaces;  ///< of further processes, by number
   Process process;
-  std::optional<HeapCalls> heap;  // run.alloc=ideal
+  std::optional<HeapCalls> heap;               // run.alloc=ideal
+  std::optional<AllocationSites> allocations;  // run.contention
   FastForward fast_forward;
   ThreadScheduler scheduler;
   WarmUp warm_up;

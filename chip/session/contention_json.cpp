@@ -45,7 +45,37 @@ std::string byte_ranges(std::uint64_t bytes) {
   return out;
 }
 
-nlohmann::json contended_row(const ContendedRow& row, const std::function<std::string(Addr)>& symbol) {
+/// The block that `first`, the first byte in use, is in, and how many blocks all of `bytes` are in. Null:
+/// none.
+nlohmann::json block_json(const LineBlocks& blocks, Addr first, std::uint64_t bytes,
+                          const std::function<std::string(Addr)>& symbol) {
+  const std::vector<AllocatedBlock> found = blocks.blocks_of(line_of(first), bytes);
+  if (found.empty()) return nullptr;
+  const AllocatedBlock& block = found.front();
+  const AllocationSites::Site& site = blocks.sites().site(block.site);
+  nlohmann::json calls = nlohmann::json::array();
+  for (const Addr call : site.calls)
+    calls.push_back({{"address", fmt::format("{:#x}", call)}, {"function", symbol(call)}});
+  return {{"address", fmt::format("{:#x}", block.begin)},
+          {"bytes", block.bytes},
+          {"offset", std::max(first, block.begin) - block.begin},
+          {"blocks", found.size()},
+          {"is_mapping", site.maps},
+          {"user", site.user},
+          {"at", std::move(calls)}};
+}
+
+/// Adds what is known of a line, or a word in it, that no symbol of the program names.
+void add_block(nlohmann::json& row, const LineBlocks* blocks, Addr first, std::uint64_t bytes,
+               const std::function<std::string(Addr)>& symbol) {
+  if (blocks == nullptr || !blocks->sites().is_heap(first)) return;
+  row["is_heap"] = true;
+  if (nlohmann::json block = block_json(*blocks, first, bytes, symbol); !block.is_null())
+    row["block"] = std::move(block);
+}
+
+nlohmann::json contended_row(const ContendedRow& row, const LineBlocks* blocks,
+                             const std::function<std::string(Addr)>& symbol) {
   const Contended& line = *row.second;
   std::uint64_t touched = 0;
   nlohmann::json users = nlohmann::json::array(), pairs = nlohmann::json::array(),
@@ -65,30 +95,35 @@ nlohmann::json contended_row(const ContendedRow& row, const std::function<std::s
   if (taken.size() > kMostTakers) taken.resize(kMostTakers);
   for (const auto& [transfers, from, by] : taken)
     pairs.push_back({{"from", from}, {"by", by}, {"transfers", transfers}});
-  for (const auto& [address, word] : line.words)
+  for (const auto& [address, word] : line.words) {
     words.push_back({{"offset", address % kLineBytes},
                      {"symbol", symbol(address)},
                      {"waits_for", name_of_wait(word.waits_for())},
                      {"spins", word.spins},
                      {"cycles", word.cycles}});
+    add_block(words.back(), blocks, address, std::uint64_t{1} << address % kLineBytes, symbol);
+  }
   // The bytes that cores use name the line, not an object that happens to lie at its beginning.
   unsigned first = 0;
   while (first < kLineBytes - 1 && (touched >> first & 1) == 0) ++first;
-  return {{"line", fmt::format("{:#x}", addr_of(row.first))},
-          {"symbol", symbol(addr_of(row.first) + first)},
-          {"transfers", line.transfers},
-          {"cycles", line.cycles},
-          {"atomics", line.atomics},
-          {"true_sharing", {{"transfers", line.true_transfers}, {"cycles", line.true_cycles}}},
-          {"false_sharing", {{"transfers", line.false_transfers}, {"cycles", line.false_cycles}}},
-          {"users", std::move(users)},
-          {"taken", std::move(pairs)},
-          {"spins", std::move(words)}};
+  nlohmann::json out = {
+      {"line", fmt::format("{:#x}", addr_of(row.first))},
+      {"symbol", symbol(addr_of(row.first) + first)},
+      {"transfers", line.transfers},
+      {"cycles", line.cycles},
+      {"atomics", line.atomics},
+      {"true_sharing", {{"transfers", line.true_transfers}, {"cycles", line.true_cycles}}},
+      {"false_sharing", {{"transfers", line.false_transfers}, {"cycles", line.false_cycles}}},
+      {"users", std::move(users)},
+      {"taken", std::move(pairs)},
+      {"spins", std::move(words)}};
+  add_block(out, blocks, addr_of(row.first) + first, touched, symbol);
+  return out;
 }
 
 }  // namespace
 
-nlohmann::json contention_json(const LineContention& contention,
+nlohmann::json contention_json(const LineContention& contention, const LineBlocks* blocks,
                                const std::function<std::string(Addr)>& symbol) {
   std::vector<ContendedRow> rows;
   for (const auto& [address, line] : contention.lines()) rows.emplace_back(address, line.get());
@@ -100,12 +135,15 @@ nlohmann::json contention_json(const LineContention& contention,
   const std::size_t count = rows.size();
   if (rows.size() > kMostContended) rows.resize(kMostContended);
   nlohmann::json lines = nlohmann::json::array();
-  for (const ContendedRow& row : rows) lines.push_back(contended_row(row, symbol));
-  return {{"lines", std::move(lines)},
-          {"line_count", count},
-          {"transfers", contention.transfers()},
-          {"cycles", contention.transfer_cycles()},
-          {"miss_cycles", contention.miss_cycles()}};
+  for (const ContendedRow& row : rows) lines.push_back(contended_row(row, blocks, symbol));
+  nlohmann::json out = {{"lines", std::move(lines)},
+                        {"line_count", count},
+                        {"transfers", contention.transfers()},
+                        {"cycles", contention.transfer_cycles()},
+                        {"miss_cycles", contention.miss_cycles()}};
+  if (blocks != nullptr && !blocks->sites().blindness().empty())
+    out["no_sites"] = blocks->sites().blindness();
+  return out;
 }
 
 }  // namespace rubato::chip

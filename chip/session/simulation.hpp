@@ -22,6 +22,7 @@ namespace rubato::chip {
 
 class ThreadProfile;        // chip/os/thread_profile.hpp
 class ThreadWatcher;        // the same
+class LineBlocks;           // chip/core/line_blocks.hpp
 class LineContention;       // chip/core/line_contention.hpp
 class ParallelismProfile;   // chip/speculation/parallelism_profile.hpp
 class InstructionObserver;  // chip/core/instruction_observer.hpp
@@ -63,6 +64,8 @@ class Simulation {
   virtual const ParallelismProfile* parallelism_profile() const { return nullptr; }
   /// Lines that cores take from one another; null: not watched.
   virtual const LineContention* line_contention() const { return nullptr; }
+  /// The blocks of the heap that they are parts of; null: not known.
+  virtual const LineBlocks* line_blocks() const { return nullptr; }
   /// Null: not known.
   virtual const CapsuleCalls* capsule_calls() const { return nullptr; }
   /// Profile of the cycles of threads; null: not known.

@@ -320,7 +320,7 @@ std::string stats_json(const StatsDocument& document) {
   if (document.parallelism != nullptr && document.parallelism->samples() != 0)
     out["parallelism"] = parallelism(*document.parallelism, document.symbol);
   if (document.contention != nullptr)
-    out["contention"] = contention_json(*document.contention, document.symbol);
+    out["contention"] = contention_json(*document.contention, document.line_blocks, document.symbol);
   if (document.capsules != nullptr && document.capsules->all().calls != 0)
     out["capsules"] = capsules(*document.capsules, document.symbol);
   if (document.marked != nullptr && !document.marked->regions().empty()) {

@@ -18,6 +18,7 @@
 
 namespace rubato::chip {
 
+class LineBlocks;      // chip/core/line_blocks.hpp
 class LineContention;  // chip/core/line_contention.hpp
 
 /// "tile.12.l2.hits" -> "tile.*.l2.hits": components that are numbers stand for an index.
@@ -31,6 +32,7 @@ struct StatsDocument {
   const RegionRecorder::FunctionCycles& run_functions;
   const AbortProfile& aborts;
   const LineContention* contention = nullptr;       ///< null: not watched
+  const LineBlocks* line_blocks = nullptr;          ///< null: not known
   const ParallelismProfile* parallelism = nullptr;  ///< null: not known
   const CapsuleCalls* capsules = nullptr;           ///< null: not known
   const MarkedRegions* marked = nullptr;            ///< null: none

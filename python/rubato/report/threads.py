@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rubato.names import short_name
 from rubato.report.markup import PART_NAMES, Section, card, number, one_open, stacked, table
 from rubato.report.timeline import OTHER_WAITS, WAITS
-from rubato.results.contention import KINDS
+from rubato.results.contention import KINDS, why_unnamed
 
 if TYPE_CHECKING:
     from rubato.report.study import Study
@@ -140,7 +140,9 @@ def _contention(run: Run) -> str:
             f"{line.address:#x}", line.word, KINDS[line.kind], number(line.transfers), number(round(line.cycles)),
             number(line.spun), f"core {pair[1]} from core {pair[0]}" if pair else "", used,
         ])  # fmt: skip
-    return "<h3>Contended lines</h3>" + table(head, rows, wrap={1, 7}) + _cut(len(run.contention))
+    why = why_unnamed(run) if any(line.is_unnamed_heap for line in run.contention) else ""
+    note = f'<p class="explain">{why[0].upper()}{why[1:]}.</p>' if why else ""
+    return "<h3>Contended lines</h3>" + table(head, rows, wrap={1, 7}) + note + _cut(len(run.contention))
 
 
 def _who(thread: int) -> str:

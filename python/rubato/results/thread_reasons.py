@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rubato.names import plural
+from rubato.results.contention import name_of, why_unnamed
 from rubato.results.summary import CYCLE_CLASSES
 from rubato.results.threads import HARMLESS
 
@@ -252,21 +253,33 @@ def _contended(run: Run, total: float) -> list[Reason]:
     return found
 
 
+def _object(run: Run, rows: list[Contended]) -> str:
+    blocks = [row.block for row in rows if row.block is not None]
+    if blocks:
+        return name_of(blocks)
+    if not rows[0].is_unnamed_heap:
+        return rows[0].object
+    why = why_unnamed(run)
+    return f"the {rows[0].object}{f' ({why})' if why else ''}"
+
+
 def _on_lines(run: Run, rows: list[Contended], share: float) -> str:
     top = rows[0]
     cores = len({user.core for row in rows for user in row.users if user.transfers})
     hot = next((hot for hot in run.profile if hot.at.is_users and not hot.spins_for), None)
     where = f", most often in {hot.at}" if hot is not None else ""
-    name = top.object if not top.object.startswith("0x") else f"at {top.object}"
+    name = _object(run, rows)
+    of = f"at {name}" if name.startswith("0x") else f"of {name}"
     begin = f"{percent(share)} of core cycles "
     if top.kind in _OWN_WAITS:
-        return f"{begin}{_OWN_WAITS[top.kind]} {top.word}{where}{_meanwhile(run, share)}."
+        word = f"in {name}" if top.block is not None or top.is_unnamed_heap else top.word
+        return f"{begin}{_OWN_WAITS[top.kind]} {word}{where}{_meanwhile(run, share)}."
     if top.kind == "atomic":
-        return f"{begin}wait for the line of {name}, which {cores} cores update by atomics in turn{where}."
-    many = f"{plural(len(rows), 'line')} of" if len(rows) > 1 else "the line of"
+        return f"{begin}wait for the line {of}, which {cores} cores update by atomics in turn{where}."
+    many = plural(len(rows), "line") if len(rows) > 1 else "the line"
     how = ("though each uses other bytes of it (false sharing)" if top.kind == "false"
            else "and use the same bytes (true sharing)")  # fmt: skip
-    return f"{begin}wait for {many} {name}, which {cores} cores take from one another {how}{where}."
+    return f"{begin}wait for {many} {of}, which {cores} cores take from one another {how}{where}."
 
 
 # ---- memory ----

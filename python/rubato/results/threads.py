@@ -35,7 +35,7 @@ _LIBRARIES = (
     (("std::", "__gnu_cxx::", "execute_native_thread_routine"), "the C++ library"),
 )
 #: Marks of copies of a function that GCC makes.
-_COPIES = re.compile(r"(\.(constprop|isra|part|cold|lto_priv)(\.\d+)?)+$")
+_COPIES = re.compile(r"(( \[clone )?\.(constprop|isra|part|cold|lto_priv)(\.\d+)?\]?)+$")
 #: Headers of libraries, whose lines say little where they were inlined.
 _SYSTEM = ("/usr/", "/include/c++/", "bits/")
 
@@ -106,7 +106,7 @@ def threads(run: Run) -> list[Thread]:
 def waits(run: Run) -> list[Wait]:
     """Most cycles first. Rows of one lock and one line are one, whatever the calls between."""
     rows = run.stats_document.get("waits", [])
-    lines = _lines(run, (_user_address(row) for row in rows))
+    lines = source_lines(run, (_user_address(row) for row in rows))
     locks = {row["address"] for row in rows if row["for"] == "lock"}
     found: dict[tuple[str, str, Place], Wait] = {}
     for row in rows:
@@ -128,7 +128,7 @@ def profile(run: Run) -> list[Hot]:
     document = run.stats_document.get("profile", {})
     total = document.get("samples", 0)
     rows = document.get("sites", [])
-    lines = _lines(run, (_user_address(row) for row in rows))
+    lines = source_lines(run, (_user_address(row) for row in rows))
     found: dict[tuple[Place, str], tuple[Counter[int], Counter[int]]] = {}
     for row in rows:
         key = (_place(row, lines), row["spins_for"])
@@ -148,8 +148,7 @@ def _user_address(row: dict[str, Any]) -> int:
 
 
 def _place(row: dict[str, Any], lines: dict[int, str]) -> Place:
-    function = _user(row)["function"]
-    name = _COPIES.sub("", function.rpartition("+0x")[0] or function)
+    name = bare_function(_user(row)["function"])
     is_users = row["user"] < len(row["at"])
     library = _library(name)
     is_inside = library is not None or row.get("spins_for") or row.get("for") in _IN_LIBRARY or name.startswith("_")
@@ -158,11 +157,16 @@ def _place(row: dict[str, Any], lines: dict[int, str]) -> Place:
     return Place(name, lines.get(_user_address(row), ""), is_users)
 
 
+def bare_function(described: str) -> str:
+    """Without an offset, and without the marks of copies."""
+    return _COPIES.sub("", described.rpartition("+0x")[0] or described)
+
+
 def _library(function: str) -> str | None:
     return next((name for prefixes, name in _LIBRARIES if function.startswith(prefixes)), None)
 
 
-def _lines(run: Run, addresses: Iterable[int]) -> dict[int, str]:
+def source_lines(run: Run, addresses: Iterable[int]) -> dict[int, str]:
     """file:line of each address that has one."""
     program = Path(str(run.manifest.get("program", "")))
     wanted = sorted(set(addresses))
