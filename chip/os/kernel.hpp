@@ -21,6 +21,7 @@
 #include "base/rng.hpp"
 #include "chip/disk/disk.hpp"
 #include "chip/os/file_locks.hpp"
+#include "chip/os/inotify_file.hpp"
 #include "chip/os/linux_abi.hpp"
 #include "chip/os/local_network.hpp"
 #include "chip/os/open_file.hpp"
@@ -122,6 +123,7 @@ struct Process::Kernel final : SignalSource {
   const std::string begun_path, begun_file;
   ThreadObserver* observer = nullptr;
   UserMemory::Observer* access_observer = nullptr;
+  InotifyQueues inotify_queues;
 
   std::map<int, std::unique_ptr<Impl>> processes;  // that run, by pid
   std::map<int, Child> children;                   // all that run, and those not waited for, by pid

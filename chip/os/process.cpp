@@ -301,6 +301,7 @@ SyscallOutcome Process::Impl::syscall(Thread& thread) {
   kernel.in_call = &thread;
   const std::int64_t result = is_exited ? 0 : perform(call);
   kernel.in_call = nullptr;
+  if (kernel.inotify_queues.open != 0) files_changed = true;  // any call may have changed a watched file
   const bool is_gone = is_exited || call.outcome == SyscallOutcome::moved;
   if (is_gone && files_changed && !kernel.is_over) retry_file_waits();
   if (const auto end = end_of_process()) return *end;

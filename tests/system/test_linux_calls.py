@@ -56,6 +56,18 @@ def test_rare_calls_answer_as_the_host_does(
     assert chip == host
 
 
+@pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"], ["--cores", "2", "--sandbox", "chip"]])
+def test_inotify_tells_of_the_changes_that_the_host_tells_of(
+        guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
+    """The same source, compiled for this computer."""
+    subprocess.run(["gcc", "-O1", "-w", "-pthread", "-o", tmp_path / "native", SOURCES / "inotify.c"], check=True)
+    host = run(tmp_path / "host", tmp_path / "native")
+    options = [str(tmp_path / option) if option == "chip" else option for option in options]
+    chip = run(tmp_path / "chip", rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "inotify")
+    assert chip == host
+    assert chip.count("move 0 ") == 2, "both halves of a move have one number"
+
+
 @pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
 def test_the_bound_of_descriptors_is_that_of_the_host(
         guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
