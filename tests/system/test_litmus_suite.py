@@ -334,7 +334,7 @@ def test_a_bug_of_the_memory_order_is_found(fault: str, build: Path, rubato_chip
 @NEEDS_COMPILER
 @pytest.mark.long
 def test_no_chip_shows_what_rvwmo_forbids_long(build: Path, rubato_chip: Path) -> None:
-    """The whole suite, about half an hour."""
+    """The whole suite, a quarter of an hour."""
     done = litmus("suite", build=build)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert re.search(rf"^Runs +{len(cycles()) * CHIPS}, ", done.stdout, flags=re.MULTILINE)
