@@ -309,18 +309,6 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
   push_outside(task, task);
 }
 
-void Engine::push_outside(Task* first, Task* last) {
-  if (!inbox.push(first, last)) return;
-  inbox_ready.add(0, kNormalRank);
-  // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
-  // against can_find_work().
-  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) {
-    if (options_.lagging.kind != Lagging::Kind::off && events.has_sleepers())
-      woken_at.store(ticks(), std::memory_order_relaxed);
-    events.notify_last();
-  }
-}
-
 /// Ordered as close_hold() is: a worker that sees no event finds its task in the inbox.
 void Engine::note_event_end() {
   if (unset_events.count() == 0) events.notify_all();

@@ -49,8 +49,6 @@ class Engine : public Shared {
   void drop_between_runs();
   /// For a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
-  /// Into the inbox.
-  void push_outside(Task* first, Task* last);
   /// An OutsideEvent is set, or given up.
   void note_event_end();
   void open_hold();

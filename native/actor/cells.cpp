@@ -4,6 +4,7 @@
 
 #include "actors/lifecycle.hpp"
 #include "native/memory/cells.hpp"
+#include "native/worker/arrivals.hpp"
 #include "native/worker/outside_thread.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
@@ -85,10 +86,12 @@ void end_wait(WaitsForRun& waiting) { the_shared().waiting_threads.end(waiting);
 unsigned core_limit() { return the_shared().workers(); }
 
 void join_group(TaskGroup& group) { native::Groups::add_member(group); }
-/// By a task that is the last member, whose end the engine sees to.
+/// On a thread that is no worker by a task: tasks that wait for the group are released by workers.
 void leave_group(TaskGroup& group) {
-  engine::create<TaskType::nonspec>([] {}, Annotations{.group = &group});
-  static_cast<void>(native::Groups::remove_member(group));
+  ThreadState& self = this_thread();
+  if (self.is_worker) return static_cast<Worker&>(self).leave(group);
+  native::Task* const task = native::make_arrival(self, group, nullptr);
+  the_shared().push_outside(task, task);
 }
 
 }  // namespace rubato::inline v0::engine

@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "native/clock.hpp"
+#include "native/fault.hpp"
+#include "native/policy.hpp"
 #include "native/topology/topology.hpp"
 #include "native/worker/worker.hpp"
 #include "rubato/resource.hpp"
@@ -81,6 +84,18 @@ bool Shared::is_run_by_caller() const {
 bool Shared::is_stranger() const {
   return is_running() && holds() == 0 && unset_events.count() == 0 && turn.taker() == RunTurn::Taker::run &&
          std::this_thread::get_id() != runner_.load();
+}
+
+void Shared::push_outside(Task* first, Task* last) {
+  if (!inbox.push(first, last)) return;
+  inbox_ready.add(0, kNormalRank);
+  // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
+  // against can_find_work().
+  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) {
+    if (options_.lagging.kind != Lagging::Kind::off && events.has_sleepers())
+      woken_at.store(ticks(), std::memory_order_relaxed);
+    events.notify_last();
+  }
 }
 
 void Shared::retire(engine::ResourceHeader* header) {

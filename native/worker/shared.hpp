@@ -76,6 +76,8 @@ class Shared {
   }
   /// The run has failed, and tasks are being dropped.
   bool is_stopping() const { return (events.look_ordered() & Events::kStop) != 0; }
+  /// From another thread: into the inbox, and wakes a worker.
+  void push_outside(Task* first, Task* last);
   Sums sums() const;
   bool has_work_for_anybody() const;
   /// Ends the run with what `failure` holds.

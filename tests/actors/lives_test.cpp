@@ -220,6 +220,20 @@ TEST_F(Lives, AGroupIsCompleteWhenItsActorsHaveStopped) {
   EXPECT_EQ(handled, 2);
 }
 
+// The last member may leave on any worker, while another one runs what the actor has created.
+TEST_F(Lives, EachOfManyGroupsIsCompletedOnce) {
+  constexpr int kGroups = 4000;
+  std::vector<TaskGroup> groups(kGroups);
+  std::vector<std::atomic<int>> completed(kGroups);
+  for (int i = 0; i < kGroups; ++i) {
+    const auto counted = spawn<Counted>({.group = &groups[i]});
+    create<nonspec>([&completed, i] { ++completed[i]; }, {.after = &groups[i]});
+    create<nonspec>([counted] { counted.stop(); }, {});
+  }
+  run();
+  for (int i = 0; i < kGroups; ++i) ASSERT_EQ(completed[i], 1) << "group " << i;
+}
+
 struct Watcher : behavior<Work, Down> {
   Watcher(actor<> who, std::vector<Reason>& seen) : who_(who), seen_(seen) { watch(who); }
   void on(Work) { watch(who_); }
