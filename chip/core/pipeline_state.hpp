@@ -85,7 +85,6 @@ struct PipelineState {
   std::uint32_t l1_latency;  ///< of a hit
   bool is_refused = false;   ///< the L1 has refused that access, and will do so again
   bool has_floats = false;   ///< registers f need not be zero
-  OrderFault order_fault = OrderFault::none;
   PipelinePorts ports;
   MemoryRights rights{*ports.memory, task, hart};
   Departure departure;
@@ -93,6 +92,7 @@ struct PipelineState {
   StallAccount stalls;
   Scoreboard scoreboard{stalls};
   std::optional<InOrderObserver> in_order;  ///< what ports.observer is, if it is something
+  OrderFault order_fault = OrderFault::none;
 };
 
 }  // namespace rubato::chip
