@@ -13,9 +13,7 @@
 
 #include "base/function_names.hpp"
 #include "native/actor/stepping.hpp"
-#include "native/clock.hpp"
 #include "native/counters_file.hpp"
-#include "native/fault.hpp"
 #include "native/options.hpp"
 #include "native/policy.hpp"
 #include "native/sync/choice.hpp"

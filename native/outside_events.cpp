@@ -21,13 +21,14 @@
 #include "native/order/groups.hpp"
 #include "native/worker/arrivals.hpp"
 #include "native/worker/worker.hpp"
+#include "rubato/engine/native_actors.hpp"
 
 namespace rubato::inline v0::engine {
 
 UnsetEvent* begin_event(TaskGroup& group, const EventOrigin& origin, std::shared_ptr<void> keeps) {
   native::Engine& engine = native::the_engine();
   engine.refuse_copy("an OutsideEvent");
-  ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
+  ThreadState& self = this_thread();
   if (!self.is_worker && engine.is_stranger()) misuse(errors::foreign_thread("OutsideEvent"));
   if (self.is_worker && static_cast<native::Worker&>(self).is_validating()) misuse(errors::event_in_reader());
   auto event = std::make_unique<native::HeldEvent>(origin.file, origin.line, origin.is_timed);

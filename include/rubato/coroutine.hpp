@@ -27,13 +27,9 @@
 
 #include <coroutine>
 
-namespace rubato::inline v0 {
+#include "rubato/task_type.hpp"
 
-namespace engine {
-/// False, but only where something is instantiated.
-template <class>
-inline constexpr bool has_coroutines = false;
-}  // namespace engine
+namespace rubato::inline v0 {
 
 /// Refused where a guest program uses it.
 class Coroutine {
@@ -43,7 +39,7 @@ class Coroutine {
     /// Refuses.
     template <class T = void>
     Coroutine get_return_object() {
-      static_assert(engine::has_coroutines<T>,
+      static_assert(engine::is_never<T>,
                     "Coroutine is for host engines: on the chip create the task that goes on with .after");
       return {};
     }

@@ -14,20 +14,16 @@
 
 #if defined(__riscv)
 
+#include "rubato/task_type.hpp"
+
 namespace rubato::inline v0 {
 
 class TaskGroup;
 
-namespace engine {
-/// False, but only where something is instantiated.
-template <class>
-inline constexpr bool has_outside_events = false;
-}  // namespace engine
-
 /// Refused where a guest program uses it.
 template <class T = void>
 class OutsideEvent {
-  static_assert(engine::has_outside_events<T>,
+  static_assert(engine::is_never<T>,
                 "OutsideEvent is for host engines: on the chip no thread runs beside the tasks; let a task "
                 "do the work, and wait for its TaskGroup by .after");
 

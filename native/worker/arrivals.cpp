@@ -9,6 +9,7 @@
 #include "native/order/groups.hpp"
 #include "native/worker/outside_thread.hpp"
 #include "native/worker/worker.hpp"
+#include "rubato/engine/native_actors.hpp"
 #include "rubato/guarded_group.hpp"
 #include "rubato/outside_event.hpp"
 
@@ -76,10 +77,8 @@ Task* make_arrival(engine::ThreadState& self, TaskGroup& group, std::shared_ptr<
 void abandon_arrival(const HeldEvent& event) { arrival_in(event.task).abandon(event); }
 
 void drop_arrival(Task* task) {
-  engine::ThreadState& self =
-      engine::current_thread != nullptr ? *engine::current_thread : engine::attach_thread();
   destroy(task);
-  free_outside(self, task);
+  free_outside(engine::this_thread(), task);
 }
 
 Chain take_all_from_outside(Shared& shared) {

@@ -1,5 +1,6 @@
-// The tasks that OutsideEvents are (native/outside_events.cpp): each leaves its group. set() hands it over;
-// if that never comes, or the run fails before, the task is destroyed unrun.
+// Tasks that leave a group for a member that is no task: an OutsideEvent (native/outside_events.cpp), which
+// set() hands over, or an actor that stops on a thread that is no worker. If that never comes, or the run
+// fails before, the task is destroyed unrun.
 // SPDX-License-Identifier: MIT
 #pragma once
 

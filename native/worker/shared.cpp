@@ -7,7 +7,6 @@
 
 #include "native/clock.hpp"
 #include "native/fault.hpp"
-#include "native/policy.hpp"
 #include "native/topology/topology.hpp"
 #include "native/worker/worker.hpp"
 #include "rubato/resource.hpp"
