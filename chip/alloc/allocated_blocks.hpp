@@ -1,8 +1,7 @@
 // Map of guest memory to the blocks that the program's allocator has handed out.
 //
-//   small block   at most a segment long: an entry of the segment in which it begins, sorted by address.
-//   Twelve
-//                 bytes a block, since programs have millions of them
+//   small block   at most a segment long: an entry of the segment in which it begins, sorted by address, of
+//                 twelve bytes, since programs have millions of them
 //   large block   any other, in a map of its own
 //
 // Frees are not looked at. A freed block stays until memory is handed out there again: a core that still uses

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "chip/isa/decode.hpp"
 #include "chip/os/wait_names.hpp"
 
 namespace rubato::chip {
@@ -12,15 +13,9 @@ namespace {
 
 constexpr std::uint32_t bit(unsigned x) { return 1U << x; }
 
-Addr sign_extended(std::uint32_t value, unsigned bits) {
-  return static_cast<Addr>(static_cast<std::int64_t>(std::uint64_t{value} << (64 - bits)) >> (64 - bits));
-}
-
-/// The target of `jal ra`, which `word` is.
-Addr target_of_jal(Addr pc, std::uint32_t word) {
-  const std::uint32_t offset =
-      (word >> 31 & 1) << 20 | (word >> 12 & 0xff) << 12 | (word >> 20 & 1) << 11 | (word >> 21 & 0x3ff) << 1;
-  return pc + sign_extended(offset, 21);
+/// The immediate of an instruction of 32 bits, as an address wraps around.
+Addr immediate_of(std::uint32_t word) {
+  return static_cast<Addr>(static_cast<std::int64_t>(isa::decode(word).imm));
 }
 
 }  // namespace
@@ -31,13 +26,12 @@ std::unordered_set<Addr> returns_of_calls(const AddressSpace& memory,
   std::unordered_set<Addr> found;
   // Every even address, also inside instructions: a place too many is a note that nothing comes of.
   const auto look = [&](Addr pc, std::uint32_t word) {
-    if ((word & 0xfff) == kJalRa && targets.contains(target_of_jal(pc, word))) found.insert(pc + 4);
+    if ((word & 0xfff) == kJalRa && targets.contains(pc + immediate_of(word))) found.insert(pc + 4);
     if ((word & 0x7f) != kAuipc || !memory.allows(pc, 8, Page::kExecute)) return;
     const auto next = memory.load<std::uint32_t>(pc + 4);
     const bool is_pair =
         (next & 0xfff) == kJalrRa && (next >> 12 & 7) == 0 && (next >> 15 & 0x1f) == (word >> 7 & 0x1f);
-    const Addr target = pc + sign_extended(word & 0xfffff000, 32) + sign_extended(next >> 20, 12);
-    if (is_pair && targets.contains(target)) found.insert(pc + 8);
+    if (is_pair && targets.contains(pc + immediate_of(word) + immediate_of(next))) found.insert(pc + 8);
   };
   const auto scan = [&](Addr page) {
     const bool goes_on = (memory.attributes(page + AddressSpace::kPageBytes) & Page::kExecute) != 0;

@@ -9,7 +9,7 @@
 namespace rubato::chip {
 namespace {
 
-using Bytes = AllocatorFunction::Bytes;
+constexpr std::uint32_t kA0 = 1U << reg::a0, kA1 = 1U << reg::a1, kA2 = 1U << reg::a2;
 
 struct Named {
   std::string_view name;
@@ -17,37 +17,37 @@ struct Named {
 };
 
 constexpr Named kOfC[] = {
-    {"malloc", {Bytes::a0}},
-    {"calloc", {Bytes::a0_a1}},
-    {"realloc", {Bytes::a1}},
-    {"reallocarray", {Bytes::a1_a2}},
-    {"memalign", {Bytes::a1}},
-    {"aligned_alloc", {Bytes::a1}},
-    {"posix_memalign", {Bytes::a2, true}},
-    {"valloc", {Bytes::a0}},
-    {"pvalloc", {Bytes::a0}},
+    {"malloc", {kA0}},
+    {"calloc", {kA0 | kA1}},
+    {"realloc", {kA1}},
+    {"reallocarray", {kA1 | kA2}},
+    {"memalign", {kA1}},
+    {"aligned_alloc", {kA1}},
+    {"posix_memalign", {kA2, true}},
+    {"valloc", {kA0}},
+    {"pvalloc", {kA0}},
 };
 
 // Prefixes that glibc, jemalloc, gperftools and mimalloc put before the names of C.
 constexpr std::string_view kPrefixes[] = {"", "__libc_", "je_", "tc_", "mi_"};
 
 constexpr Named kOthers[] = {
-    {"_Znwm", {Bytes::a0}},
-    {"_Znam", {Bytes::a0}},
-    {"_ZnwmRKSt9nothrow_t", {Bytes::a0}},
-    {"_ZnamRKSt9nothrow_t", {Bytes::a0}},
-    {"_ZnwmSt11align_val_t", {Bytes::a0}},
-    {"_ZnamSt11align_val_t", {Bytes::a0}},
-    {"_ZnwmSt11align_val_tRKSt9nothrow_t", {Bytes::a0}},
-    {"_ZnamSt11align_val_tRKSt9nothrow_t", {Bytes::a0}},
-    {"tc_new", {Bytes::a0}},
-    {"tc_newarray", {Bytes::a0}},
-    {"mi_new", {Bytes::a0}},
-    {"mi_zalloc", {Bytes::a0}},
-    {"mi_malloc_small", {Bytes::a0}},
-    {"mi_malloc_aligned", {Bytes::a0}},
-    {"mmap", {Bytes::a1, false, true}},
-    {"mmap64", {Bytes::a1, false, true}},
+    {"_Znwm", {kA0}},
+    {"_Znam", {kA0}},
+    {"_ZnwmRKSt9nothrow_t", {kA0}},
+    {"_ZnamRKSt9nothrow_t", {kA0}},
+    {"_ZnwmSt11align_val_t", {kA0}},
+    {"_ZnamSt11align_val_t", {kA0}},
+    {"_ZnwmSt11align_val_tRKSt9nothrow_t", {kA0}},
+    {"_ZnamSt11align_val_tRKSt9nothrow_t", {kA0}},
+    {"tc_new", {kA0}},
+    {"tc_newarray", {kA0}},
+    {"mi_new", {kA0}},
+    {"mi_zalloc", {kA0}},
+    {"mi_malloc_small", {kA0}},
+    {"mi_malloc_aligned", {kA0}},
+    {"mmap", {kA1, false, true}},
+    {"mmap64", {kA1, false, true}},
 };
 
 struct Inside {
@@ -75,39 +75,10 @@ constexpr Inside kInsides[] = {
 }  // namespace
 
 std::uint64_t AllocatorFunction::asked(const HartState& hart) const {
-  const std::uint64_t a0 = hart.x[reg::a0], a1 = hart.x[reg::a1], a2 = hart.x[reg::a2];
-  std::uint64_t product = 0;
-  switch (bytes) {
-    case Bytes::a0:
-      return a0;
-    case Bytes::a1:
-      return a1;
-    case Bytes::a2:
-      return a2;
-    case Bytes::a0_a1:
-      return __builtin_mul_overflow(a0, a1, &product) ? 0 : product;
-    case Bytes::a1_a2:
-      return __builtin_mul_overflow(a1, a2, &product) ? 0 : product;
-  }
-  return 0;
-}
-
-std::uint32_t AllocatorFunction::arguments() const {
-  constexpr std::uint32_t kA0 = 1U << reg::a0, kA1 = 1U << reg::a1, kA2 = 1U << reg::a2;
-  const std::uint32_t result = stores_result ? kA0 : 0;
-  switch (bytes) {
-    case Bytes::a0:
-      return result | kA0;
-    case Bytes::a1:
-      return result | kA1;
-    case Bytes::a2:
-      return result | kA2;
-    case Bytes::a0_a1:
-      return result | kA0 | kA1;
-    case Bytes::a1_a2:
-      return result | kA1 | kA2;
-  }
-  return result;
+  std::uint64_t product = 1;
+  for (const unsigned argument : {reg::a0, reg::a1, reg::a2})
+    if ((bytes >> argument & 1) != 0 && __builtin_mul_overflow(product, hart.x[argument], &product)) return 0;
+  return product;
 }
 
 std::unordered_map<Addr, AllocatorFunction> allocator_functions(const Symbols& symbols) {

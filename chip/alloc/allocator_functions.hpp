@@ -15,22 +15,20 @@
 namespace rubato::chip {
 
 struct AllocatorFunction {
-  /// The arguments whose value, or whose product, is the number of bytes.
-  enum class Bytes : std::uint8_t { a0, a1, a2, a0_a1, a1_a2 };
-  Bytes bytes = Bytes::a0;
+  std::uint32_t bytes = 0;     ///< the arguments whose product is the number of bytes: a bit each register
   bool stores_result = false;  ///< at the address in a0, and returns 0; else the result is what it returns
   bool maps = false;           ///< pages of the kernel's, not a block of the heap
 
   /// The bytes that a call with these registers asks for; 0: none, or too many.
   std::uint64_t asked(const HartState& hart) const;
   /// The registers that asked() and the result depend on, a bit each.
-  std::uint32_t arguments() const;
+  std::uint32_t arguments() const { return bytes | (stores_result ? 1U << reg::a0 : 0); }
 };
 
 /// The program's own of these functions, by their addresses.
 std::unordered_map<Addr, AllocatorFunction> allocator_functions(const Symbols& symbols);
 
-/// Whether the function with this name, as in the file, is a part of the program's allocator: what it asks
+/// Whether the function with this name, as in the file, is a part of the program's allocator. What it asks
 /// for
 /// (`maps`: of the kernel) is no block of the program's.
 bool is_inside_allocator(const Symbols& symbols, std::string_view name, bool maps);
