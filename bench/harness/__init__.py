@@ -5,6 +5,8 @@ interpreter of .venv, which has the rest, and knows where `rubato` is.
     harness.programs   a program that is run for what it prints
     harness.chip       a run of the simulated chip
     harness.workloads  what workloads/NAME/workload.toml says
+    harness.native_rows  configurations of the native engine, and the rows that compare them
+    harness.lag_default  whether lagging may be on by default
     harness.peers      other libraries of actors
     harness.command    names on the command line, samples of earlier calls, and what ends a command
     harness.tables     verdicts as a table

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,8 +33,9 @@ def at_least_one(parser: argparse.ArgumentParser, option: str, number: int | Non
         parser.error(f"{option} is at least 1")
 
 
-def opened(directory: Path, title: str, quick: bool, sizes: str = "sizes") -> Results:
-    """The samples that are there. @raises UsageError if they are of other sizes or another machine."""
+def opened(directory: Path, title: str, quick: bool, sizes: str = "sizes", programs: Iterable[Path] = ()) -> Results:
+    """The samples that are there. @raises UsageError if they are of other sizes, of another machine, or of an earlier
+    build of one of the programs."""
     directory.mkdir(parents=True, exist_ok=True)
     results = Results(title=title, machine=measurements.machine(), quick=quick)
     if (directory / measurements.FILE).exists():
@@ -43,6 +45,10 @@ def opened(directory: Path, title: str, quick: bool, sizes: str = "sizes") -> Re
                 f"{directory} was measured with other {sizes} or on another machine; choose another --out."
             )
         results = found
+    hashes = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in programs if p.exists()}
+    if changed := [p for p in hashes if results.made_with.get(p, hashes[p]) != hashes[p]]:
+        raise UsageError(f"{', '.join(changed)} changed since {directory} was measured; choose another --out.")
+    results.made_with |= hashes
     return results
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,12 @@ def require(*programs: Path, remedy: str = "`make build` builds it.") -> None:
     for program in programs:
         if not program.exists():
             raise UsageError(f"{program} does not exist; {remedy}")
+
+
+def processor_seconds() -> float:
+    """Processor time of all programs that were run and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def output_of(command: Sequence[object], *, environment: Mapping[str, str] | None = None, text: str | None = None,

@@ -30,6 +30,16 @@ def test_rows_are_measured_without_and_with_lagging(root: Path, tmp_path: Path) 
     assert min(kept["gap-1/off/time"] + kept["gap-1/on/time"]) >= 1, "a message takes at least its microsecond of work"
 
 
+@pytest.mark.skipif(machine.processors() < 2, reason="lagging needs two CPUs")
+def test_whether_it_may_be_the_default_is_measured_by_programs_of_both_kinds(root: Path, tmp_path: Path) -> None:
+    rows = "sieve,native/C/tasks,native/bfs/2,native/fib,native/wake-up"
+    done = bench(root, "--default", "--quick", "--rows", rows, "--rounds", "1", "--out", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert {r["name"] for r in result["rows"]} == {f"{n}{k}" for n in rows.split(",") for k in ("", "-cpu")}
+    assert all(r["mean"] > 0 and r["samples"] == 1 and r["bar"] is None for r in result["rows"])
+
+
 def test_the_gap_program_says_what_it_needs(build: Path) -> None:
     done = subprocess.run([build / "bin" / "bench_actor_gap", "1"], env={"RUBATO_WORKERS": "1"}, capture_output=True,
                           text=True, check=False)  # fmt: skip

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -87,6 +88,22 @@ def interval(samples: Sequence[float]) -> Interval:
     variance = math.fsum((s - mean) ** 2 for s in samples) / (n - 1)
     half = t_quantile(n - 1) * math.sqrt(variance / n)
     return Interval(mean, mean - half, mean + half, n)
+
+
+def median_interval(samples: Sequence[float]) -> Interval:
+    """The median with its 95 % interval by the samples' order, whatever they are spread by: each is as likely above it
+    as below. Fewer than six have none. @raises ValueError if there are no samples."""
+    if not samples:
+        raise ValueError("no samples")
+    ordered, n = sorted(samples), len(samples)
+    left_out, chance = 0, 2 / 2**n  # of the median below as many of the smallest, or above as many of the largest
+    while chance <= 0.05:
+        left_out += 1
+        chance += 2 * math.comb(n, left_out) / 2**n
+    median = statistics.median(ordered)
+    if left_out == 0:
+        return Interval(median, None, None, n)
+    return Interval(median, ordered[left_out - 1], ordered[n - left_out], n)
 
 
 #: Said in place of an interval of no width.

@@ -21,7 +21,7 @@ from rubato.errors import UsageError
 from rubato.files import write_whole
 from rubato.names import plural
 from rubato.process.machine import cpu_name, processors
-from rubato.results.intervals import Interval, interval
+from rubato.results.intervals import Interval, interval, median_interval
 
 FILE = "measurements.json"
 
@@ -54,6 +54,15 @@ class Verdict(BaseModel):
         if self.bar is None or self.worse_end is None:
             return None
         return self.worse_end >= self.bar if self.at_least else self.worse_end <= self.bar
+
+    @property
+    def judgement(self) -> str:
+        """met, missed, or undecided while the bar lies within the interval; empty where there is no bar."""
+        if self.bar is None:
+            return ""
+        if self.low is None or self.high is None or self.low <= self.bar <= self.high:
+            return "met" if self.is_met else "undecided"
+        return "met" if self.is_met else "missed"
 
 
 class Group(BaseModel):
@@ -150,6 +159,12 @@ def ratio_of_pairs(numerators: Sequence[float | None], denominators: Sequence[fl
     i = interval([math.log(a / b) for a, b in pairs_of(numerators, denominators)])
     ends = [None if end is None else math.exp(end) for end in (i.low, i.high)]
     return Interval(math.exp(i.mean), ends[0], ends[1], i.samples)
+
+
+def median_of_pairs(numerators: Sequence[float | None], denominators: Sequence[float | None]) -> Interval:
+    """The median of the ratios of pairs with its 95 % interval. Few pairs that were disturbed do not move it.
+    @raises ValueError if there is no pair."""
+    return median_interval([a / b for a, b in pairs_of(numerators, denominators)])
 
 
 def verdict(name: str, title: str, i: Interval, **more: Any) -> Verdict:
