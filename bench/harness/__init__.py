@@ -8,6 +8,7 @@ interpreter of .venv, which has the rest, and knows where `rubato` is.
     harness.native_rows  configurations of the native engine, and the rows that compare them
     harness.lag_default  whether lagging may be on by default
     harness.peers      other libraries of actors
+    harness.targets    programs that `make build` leaves out
     harness.command    names on the command line, samples of earlier calls, and what ends a command
     harness.tables     verdicts as a table
 

@@ -87,4 +87,5 @@ def _not_run(study: Study, one: Published, rows: dict[str, Row]) -> str:
     counts = next((size for size in SIZES if size in rows and size in rows[size].counts_at), "sampled")
     said = f"Not run yet: `bench/publications {study.name} --figures {one.figure} --size {counts}`."
     needed = {point.needs for row in rows.values() for point in row.points if isinstance(point, Measured)} - {""}
-    return said + "".join(f" It needs {name}: `{study.peers[name].remedy}`." for name in sorted(needed))
+    remedies = {name: study.peers[name].remedy for name in sorted(needed)}
+    return said + "".join(f" It needs {name}: `{remedy}`." for name, remedy in remedies.items() if remedy)

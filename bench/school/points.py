@@ -51,7 +51,7 @@ class Measured:
     processors: int = 1  # that a machine must have for the point to mean something
     size: str = "quick"
     estimate: float = 2.0
-    needs: str = ""  # the study's peer whose program it is
+    needs: str = ""  # the study's peer whose program it is, or a target that `make build` leaves out
 
     @property
     def identity(self) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.peers import Peer
+from harness.targets import Target
 from rubato.errors import UsageError
 from rubato.results.intervals import Interval
 from rubato.results.publication import Mark
@@ -108,7 +109,7 @@ class Study:
     not_measured: dict[str, str] = field(default_factory=dict)  # reason by key of a published value
     published: tuple[Published, ...] = ()
     optional: dict[str, str] = field(default_factory=dict)  # by ending of programs that may be missing: their remedy
-    peers: dict[str, Peer] = field(default_factory=dict)  # by the name that measured points need
+    peers: dict[str, Peer | Target] = field(default_factory=dict)  # by the name that measured points need
 
     def chosen(self, size: str, keys: Iterable[str] | None = None) -> list[Figure]:
         """Figures by key; 8 stands for the parts 8a, 8b and so on. @raises UsageError for one that the study does not

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from harness import targets
+from harness.targets import Target
 from helpers import heed_interrupts
 from rubato import report
 from rubato.errors import UsageError
@@ -282,6 +284,22 @@ def test_a_peer_that_cannot_be_built_is_said_and_the_others_are_run(bench: Bench
     code, _, err = bench("made", "--only", "measured")
     assert code == 1 and "points left out: 1, since Other: make failed: no such header" in err
     assert [r.name for r in bench.records.records.values()] == ["peer 2"]
+
+
+def test_a_target_that_make_build_leaves_out_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    build = tmp_path / "tools/build"
+    build.parent.mkdir()
+    build.write_text('#!/bin/sh\necho "$@" >>calls\n'
+                     '[ "$2" = good ] || { echo no such target; exit 1; }\ntouch bin/good\n')
+    build.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(targets, "ROOT", tmp_path)
+    monkeypatch.setattr(targets, "BUILD", tmp_path)
+    for _ in range(2):
+        Target("good").make()
+    assert (tmp_path / "calls").read_text() == "release good\n"
+    with pytest.raises(UsageError, match=r"`tools/build release bad` failed: no such target"):
+        Target("bad").make()
 
 
 def test_a_point_of_an_unknown_peer_is_refused(bench: Bench):
