@@ -29,7 +29,7 @@ from school.store import Places, Store
 from school.study import SIZES, Study, load, names_in
 from school.verification import verify
 
-STYLES = {"reproduced": "green", "near": "yellow", "missed": "bold red", "not measured": "dim"}
+STYLES = {"reproduced": "green", "near": "yellow", "missed": "bold red", "not measured": "dim", "drawn": "cyan"}
 
 
 def parse(text: str | None, words: list[str]) -> argparse.Namespace:

@@ -53,16 +53,33 @@ def counts_of(figures: Iterable[Figure]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts if count) or "no rows"
 
 
+def curves_of(figure: Figure) -> list[str]:
+    """What was measured: a line for each x, and a column for each curve."""
+    ours = figure.ours
+    places = list(dict.fromkeys((mark.x, mark.label) for curve in ours for mark in curve.marks))
+    lines = ["| " + " | ".join([figure.x, *(f"{curve.name}, {figure.y}" for curve in ours)]) + " |",
+             "| ---: |" + " ---: |" * len(ours)]  # fmt: skip
+    for x, label in places:
+        at = ({(mark.x, mark.label): number(mark.y) for mark in curve.marks}.get((x, label), "") for curve in ours)
+        lines.append("| " + " | ".join([label if x is None else number(x), *at]) + " |")
+    return lines
+
+
 def table_of(figure: Figure) -> str:
-    """The figure's rows, and under them what is said of it."""
+    """The figure's rows, or without any its curves, and under them what is said of it."""
+    lines = curves_of(figure) if figure.verdict == "drawn" else rows_of(figure)
+    said = [figure.sentence, figure.reason and f"Not measured: {figure.reason}"]
+    return "\n".join([*lines, *(f"\n{sentence}" for sentence in said if sentence)])
+
+
+def rows_of(figure: Figure) -> list[str]:
     lines = ["| what | section | published | ours (95 % interval) | size | bar | verdict |",
              "| --- | --- | ---: | ---: | --- | ---: | --- |"]  # fmt: skip
     for row in figure.rows:
         verdict = f"**{row.verdict}**" + (f": {row.why}" if row.why else "")
         cells = (row.what, row.section, published_of(row), ours_of(row), row.size, bar_of(row), verdict)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    said = [figure.sentence, figure.reason and f"Not measured: {figure.reason}"]
-    return "\n".join([*lines, *(f"\n{sentence}" for sentence in said if sentence)])
+    return lines
 
 
 def overview_of(publications: Mapping[str, Publication]) -> str:

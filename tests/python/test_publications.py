@@ -449,6 +449,17 @@ def test_a_row_that_loses_its_records_is_named(bench: Bench):
         "made", "--only", "simulated", "--dry-run", "--update-docs")[2]  # fmt: skip
 
 
+def test_a_figure_without_rows_is_a_table_of_its_curves():
+    tasks = Curve(name="tasks", marks=[Mark(x=1, y=7.8), Mark(x=2, y=15.1)])
+    locks = Curve(name="locks", marks=[Mark(x=2, y=7000)])
+    published = Curve(name="as published", marks=[Mark(x=1, y=9)], is_published=True)
+    figure = Figure(key="12", title="By workers", kind="lines", x="workers", y="M/s", curves=[tasks, locks, published])
+    assert figure.verdict == "drawn"
+    assert documents.table_of(figure).splitlines() == [
+        "| workers | tasks, M/s | locks, M/s |", "| ---: | ---: | ---: |", "| 1 | 7.8 |  |", "| 2 | 15.1 | 7,000 |"]
+    assert figure.model_copy(update={"curves": [published]}).verdict == "not measured"
+
+
 def test_a_curve_is_drawn_of_the_points_that_a_machine_has_run():
     points = {n: Measured(f"{n} workers", "f", ("x", str(n)), processors=n) for n in (1, 2, 64)}
 

@@ -46,8 +46,8 @@ def _counts(rows: Sequence[Row]) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    if verdict == "not measured":
-        return '<span class="badge">not measured</span>'
+    if verdict in ("not measured", "drawn"):
+        return f'<span class="badge">{verdict}</span>'
     return badge(verdict, verdict == "reproduced")
 
 

@@ -105,9 +105,16 @@ class Figure(_Strict):
     reason: str = ""  # why nothing is drawn
 
     @property
-    def verdict(self) -> Verdict:
-        """The worst of the rows that were measured."""
+    def ours(self) -> list[Curve]:
+        """Curves that were measured."""
+        return [curve for curve in self.curves if curve.marks and not curve.is_published]
+
+    @property
+    def verdict(self) -> Verdict | Literal["drawn"]:
+        """The worst of the rows that were measured; `drawn`: curves are there, and no row to hold them against."""
         found = [row.verdict for row in self.rows]
+        if not found and self.ours:
+            return "drawn"
         return next((v for v in ("missed", "near", "reproduced") if v in found), "not measured")
 
 
