@@ -1,6 +1,5 @@
-# The package: headers, library, find_package(rubato), pkg-config.
+# Of the package: the headers and the library of the native engine, for CMake and pkg-config (package.cmake).
 include(GNUInstallDirs)
-include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rubato)
 
 install(TARGETS rubato_native rubato_headers EXPORT rubato
@@ -12,15 +11,6 @@ install(EXPORT rubato NAMESPACE rubato:: FILE rubatoTargets.cmake DESTINATION ${
 if(TARGET rubato-native-info)
   install(TARGETS rubato-native-info RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT dev)
 endif()
-
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rubatoConfig.cmake.in rubatoConfig.cmake
-                              INSTALL_DESTINATION ${package}
-                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-# Before version 1 a minor version may break what was before it.
-write_basic_package_version_file(rubatoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rubatoConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/rubatoConfigVersion.cmake
-        ${PROJECT_SOURCE_DIR}/cmake/guest.cmake ${PROJECT_SOURCE_DIR}/cmake/guest-toolchain.cmake
-        DESTINATION ${package} COMPONENT dev)
 
 # A static library brings its own needs, a shared one has them built in.
 set(RUBATO_PC_REQUIRES)

@@ -12,5 +12,10 @@ set_target_properties(rubato_itm_flags PROPERTIES EXPORT_NAME itm_flags)
 install(TARGETS rubato_itm rubato_itm_flags EXPORT rubato-transactions)
 install(EXPORT rubato-transactions NAMESPACE rubato:: FILE rubatoTransactions.cmake DESTINATION ${package} COMPONENT dev)
 
-configure_file(${PROJECT_SOURCE_DIR}/cmake/rubato-itm.pc.in rubato-itm.pc @ONLY)
+# The run path of programs is the folder where this is installed, which is known then. Behind it is one by the file's
+# own place, for an installation that was moved; that one has /pkgconfig/../ in it.
+set(RUBATO_ITM_RUN_PATH "@CMAKE_INSTALL_PREFIX@/${folder}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/rubato-itm.pc.in rubato-itm.pc.in @ONLY)
+install(CODE "configure_file(\"${CMAKE_CURRENT_BINARY_DIR}/rubato-itm.pc.in\"
+               \"${CMAKE_CURRENT_BINARY_DIR}/rubato-itm.pc\" @ONLY)" COMPONENT dev)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rubato-itm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

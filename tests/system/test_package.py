@@ -333,6 +333,59 @@ def test_a_transactional_example_gets_the_installed_library(transactional, tmp_p
         assert call(tmp_path / "static") == line
 
 
+def library_of(program: Path) -> str:
+    """The library of transactions that the loader finds, by its path as it is searched."""
+    (line,) = [line for line in call("ldd", program).splitlines() if "libitm.so.1" in line]
+    return line.split("=>")[1].split()[0]
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config here")
+def test_the_run_path_of_pkg_config_is_a_plain_one_and_an_installation_can_be_moved(transactional, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    call("cmake", "--install", transactional.parent, "--prefix", first)
+    out = build_by_pkg_config(first, tmp_path / "a", str(tmp_path / "a" / "transactions"))
+    library = next(first.glob("lib*/rubato/libitm.so.1"))
+    assert library_of(out / "transactions") == str(library)
+    first.rename(second)
+    out = build_by_pkg_config(second, tmp_path / "b", str(tmp_path / "b" / "transactions"))
+    found = Path(library_of(out / "transactions")).resolve()
+    assert found == (second / library.relative_to(first)).resolve()
+    assert "on librubato_itm" in call(out / "transactions")
+
+
+def test_the_libraries_of_transactions_are_built_and_installed_alone(tmp_path):
+    if not compiles_transactions():
+        pytest.skip("there is no compiler for transactions here")
+    with folder_beside_builds("tm") as folder:
+        prefix = folder / "prefix"
+        configure(ROOT, folder, "-DRUBATO_TM_ONLY=ON", f"-DCMAKE_INSTALL_PREFIX={prefix}")
+        call("ninja", "-j2", "-C", folder)
+        objects = [path.relative_to(folder).parts[0] for path in folder.rglob("*.o")]
+        assert set(objects) == {"tm"} and len(objects) < 50
+        call("cmake", "--install", folder)
+        installed = {path.name for path in prefix.rglob("*") if not path.is_dir()}
+        assert {"libitm.so.1", "libitm.a", "librubato_tm.a", "rubato-itm.pc", "rubato-tm.pc", "library.h"} <= installed
+        assert not installed & {"librubato.a", "librubato_serial.a", "rubato.pc", "rubato.hpp"}
+        (tmp_path / "main.c").write_text(C_PROGRAM)
+        (tmp_path / "CMakeLists.txt").write_text("""
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+find_package(rubato 0.1 REQUIRED)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE rubato::itm rubato::tm)
+""")
+        configure(tmp_path, tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+        call("ninja", "-C", tmp_path / "build")
+        assert call(tmp_path / "build" / "user").startswith("One:3 5\nlibrubato_itm")
+
+
+def test_a_compiler_without_transactions_is_refused_in_one_sentence(tmp_path):
+    command = ["cmake", "-G", "Ninja", "-S", ROOT, "-B", tmp_path, "-DRUBATO_TM_ONLY=ON", "-DRUBATO_HAS_FGNU_TM=OFF"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "need GCC with -fgnu-tm" in " ".join(result.stderr.split())
+
+
 def test_threads_of_the_example_wait_for_transactions(transactional, tmp_path):
     lines = [f"{form}: 3000 handled, 0 left" for form in ("semaphore", "condition", "retry")]
     assert call(build_by_cmake(transactional, tmp_path / "cmake", "waiting") / "waiting").splitlines() == lines
