@@ -288,6 +288,63 @@ def test_sizes_retries_and_waits_are_counted(bank: Path, method: str) -> None:
     assert '<td class=n>16-31</td><td class=n>9</td>' in (bank / "flame.html").read_text()
 
 
+# 60 places of transactions, 60 of 300 stacks, on two threads one after another.
+PLACES, DEPTHS = 60, 5
+MANY = """
+#include <pthread.h>
+long words[PLACES];
+__attribute__((noinline)) void note(void) { asm volatile("" ::: "memory"); }
+#define PLACE(n) \\
+  __attribute__((noinline)) void place##n(int i) { __transaction_relaxed { words[n] += i; note(); } }
+EACH
+static void (*const places[])(int) = {NAMES};
+__attribute__((noinline)) void deep(int depth, int n) {
+  if (depth == 0) places[n](n); else deep(depth - 1, n);
+  asm volatile("" ::: "memory");
+}
+static void* run(void* argument) {
+  for (int round = 0; round < 2; ++round)
+    for (int n = 0; n < PLACES; ++n)
+      for (int depth = 0; depth < DEPTHS; ++depth) deep(depth, n);
+  return argument;
+}
+int main(void) {
+  pthread_t thread;
+  run(0);
+  pthread_create(&thread, 0, run, 0);
+  pthread_join(thread, 0);
+  return 0;
+}
+"""
+
+
+def test_the_file_grows_with_the_places_and_keeps_all_of_them(bank: Path) -> None:
+    each = "\n".join(f"PLACE({n})" for n in range(PLACES))
+    text = MANY.replace("EACH", each).replace("NAMES", ", ".join(f"place{n}" for n in range(PLACES)))
+    (bank / "many.c").write_text(text)
+    defined = [f"-DPLACES={PLACES}", f"-DDEPTHS={DEPTHS}"]
+    subprocess.run(["gcc", *FLAGS, "-fno-optimize-sibling-calls", *defined, "many.c", "-o", "many", "-pthread"],
+                   cwd=bank, check=True)  # fmt: skip
+    found = profile(bank, "--profile", "many.profile", "./many", file="many.profile")
+    assert {site["function"]: site["committed"] for site in found["sites"]} == {
+        f"place{n}": 2 * 2 * DEPTHS for n in range(PLACES)
+    }
+    assert [thread["committed"] for thread in found["loads"]] == [2 * PLACES * DEPTHS] * 2
+    assert sum(s["count"] for s in found["serializations"]) == 2 * 2 * PLACES * DEPTHS
+    assert {s["what"] for s in found["serializations"]} == {"note"}
+    assert len(found["serializations"]) == 2 * PLACES * DEPTHS  # the threads' stacks differ at their ends
+    assert found["lost"] == {"sites": 0, "serializations": 0, "conflicts": 0}
+    few = profile(bank, "./bank")
+    assert few["threads"] == 1
+    assert (bank / "tm.profile").stat().st_size <= 7 * 4096  # header, modules, four pages of places, one of stacks
+    assert (bank / "many.profile").stat().st_size < 800_000
+
+
+def test_a_report_as_text_loads_no_module_of_the_page() -> None:
+    loaded = "import sys, rubato.cli.tm; print(*sorted(name for name in sys.modules if name.startswith('rubato.report')))"
+    assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_each_forked_process_has_a_profile_of_its_own(bank: Path) -> None:
     found = profile(bank, "--profile", "forked", "./bank", "f", file="forked")
     assert found["serialized"]["start serial"] == 7
@@ -330,7 +387,7 @@ def test_the_summary_at_the_end(bank: Path, build: Path) -> None:
 )
 def test_bad_input_is_one_sentence(bank: Path, arguments: list[str], sentence: str) -> None:
     rubato(bank, "run", "./bank")
-    (bank / "short").write_bytes((bank / "tm.profile").read_bytes()[:70000])
+    (bank / "short").write_bytes((bank / "tm.profile").read_bytes()[:9000])
     ran = rubato(bank, *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert sentence in ran.stderr

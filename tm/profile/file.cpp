@@ -20,14 +20,16 @@
 namespace rubato::tm::profile {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+// Pages of the modules' first segment, and how many segments there may be: 491 modules.
+constexpr std::size_t kModulePages = 1, kModuleSegments = 5;
 
 Header* mapped = nullptr;
+Segment* modules[kModuleSegments];
 int file = -1;
 bool has_file = false;
+bool is_full = false;  ///< a segment had no room, which was said: no more are tried
 char name[PATH_MAX];
-pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  ///< of modules, and of adding segments
 
 /// Zeros at `offset` of the file, or anonymous ones; null if there is no room.
 void* map(std::size_t offset, std::size_t bytes) {
@@ -62,11 +64,12 @@ bool open_file() {
 }
 
 bool make_header(std::uint64_t stacks_every) {
-  mapped = static_cast<Header*>(map(0, pages(sizeof(Header))));
+  mapped = static_cast<Header*>(map(0, kPage));
   if (mapped == nullptr) return false;
+  for (Segment*& segment : modules) segment = nullptr;
+  is_full = false;
   mapped->process = static_cast<Word>(::getpid());
-  mapped->header_bytes = pages(sizeof(Header));
-  mapped->block_bytes = pages(sizeof(Block));
+  mapped->header_bytes = mapped->bytes = kPage;
   mapped->stacks_every = stacks_every;
   mapped->stripe = records.stripe();
   note_time();
@@ -76,11 +79,47 @@ bool make_header(std::uint64_t stacks_every) {
   return true;
 }
 
-const Module* find(std::uintptr_t address) {
-  for (Word i = 0; i < mapped->modules; ++i) {
-    if (address >= mapped->module[i].begin && address < mapped->module[i].end) return &mapped->module[i];
+/// The caller holds the lock.
+Segment* append(Kind kind, Word thread, std::size_t bytes) {
+  if (is_full) return nullptr;
+  auto* const segment = static_cast<Segment*>(map(mapped->bytes, bytes));
+  if (segment == nullptr) {
+    is_full = true;
+    warn("there is no room for more of the profile (%s): it is incomplete", std::strerror(errno));
+    return nullptr;
+  }
+  segment->kind = static_cast<Word>(kind);
+  segment->thread = thread;
+  segment->bytes = bytes;
+  __atomic_store_n(&mapped->bytes, mapped->bytes + bytes,
+                   __ATOMIC_RELEASE);  // the segment is complete before
+  return segment;
+}
+
+/// The module of a number, or the place for one more; null if there is no room.
+Module* module_at(Word number) {
+  for (std::size_t n = 0; n < kModuleSegments; ++n) {
+    const std::size_t bytes = kModulePages * kPage << n, rows = rows_in(bytes, sizeof(Module));
+    if (number >= rows) {
+      number -= rows;
+      continue;
+    }
+    if (modules[n] == nullptr) modules[n] = append(Kind::modules, 0, bytes);
+    return modules[n] != nullptr ? &rows_of<Module>(*modules[n])[number] : nullptr;
   }
   return nullptr;
+}
+
+/// A module's number plus 1, and the distance of its addresses from those of the file. 0: no module.
+struct Found {
+  Word number, bias;
+};
+Found find(std::uintptr_t address) {
+  for (Word i = 0; i < mapped->modules; ++i) {
+    const Module& module = *module_at(i);
+    if (address >= module.begin && address < module.end) return {i + 1, module.bias};
+  }
+  return {};
 }
 
 int add_module(dl_phdr_info* info, std::size_t, void* wanted) {
@@ -94,15 +133,15 @@ int add_module(dl_phdr_info* info, std::size_t, void* wanted) {
   }
   const Word address = *static_cast<const std::uintptr_t*>(wanted);
   if (address < begin || address >= end) return 0;
-  if (mapped->modules == kModules) return 1;
-  Module& module = mapped->module[mapped->modules];
-  module.begin = begin;
-  module.end = end;
-  module.bias = info->dlpi_addr;
+  Module* const module = module_at(mapped->modules);
+  if (module == nullptr) return 1;
+  module->begin = begin;
+  module->end = end;
+  module->bias = info->dlpi_addr;
   if (info->dlpi_name != nullptr && *info->dlpi_name != '\0') {
-    std::snprintf(module.path, kPath, "%s", info->dlpi_name);
-  } else if (::readlink("/proc/self/exe", module.path, kPath - 1) < 0) {
-    module.path[0] = '\0';
+    std::snprintf(module->path, kPath, "%s", info->dlpi_name);
+  } else if (::readlink("/proc/self/exe", module->path, kPath - 1) < 0) {
+    module->path[0] = '\0';
   }
   ++mapped->modules;
   return 1;
@@ -127,23 +166,18 @@ bool open(const char* path, std::uint64_t stacks_every) {
 bool is_open() { return mapped != nullptr; }
 Header& header() { return *mapped; }
 
-Block* add_block() {
-  const std::size_t bytes = mapped->block_bytes;
-  auto* const block = static_cast<Block*>(map(mapped->header_bytes + mapped->blocks * bytes, bytes));
-  if (block == nullptr) {
-    warn("there is no room for one more thread's profile (%s): it has none", std::strerror(errno));
-    return nullptr;
-  }
-  ++mapped->blocks;
-  return block;
+Word add_thread() { return mapped->threads++; }
+
+Segment* add_segment(Kind kind, Word thread, std::size_t pages) {
+  pthread_mutex_lock(&lock);
+  Segment* const segment = append(kind, thread, pages * kPage);
+  pthread_mutex_unlock(&lock);
+  return segment;
 }
 
 void reopen_in_child() {
-  pthread_mutex_init(&modules_lock, nullptr);
-  if (!has_file) {  // the parent's summary is the parent's
-    mapped->blocks = 0;
-    return;
-  }
+  pthread_mutex_init(&lock, nullptr);
+  if (!has_file) return;
   const Word stacks_every = mapped->stacks_every;
   ::close(file);  // the lock stays the parent's, which has the same file open
   mapped = nullptr;
@@ -157,17 +191,15 @@ void reopen_in_child() {
 Word place_of(std::uintptr_t address) {
   constexpr int kModuleShift = 48;
   if (address == 0) return 0;
-  pthread_mutex_lock(&modules_lock);
-  const Module* module = find(address);
-  if (module == nullptr) {
+  pthread_mutex_lock(&lock);
+  Found module = find(address);
+  if (module.number == 0) {
     ::dl_iterate_phdr(add_module, &address);
     module = find(address);
   }
-  const Word place = module != nullptr ? (static_cast<Word>(module - mapped->module) + 1) << kModuleShift |
-                                             (address - module->bias)
-                                       : address & ((Word{1} << kModuleShift) - 1);
-  pthread_mutex_unlock(&modules_lock);
-  return place;
+  pthread_mutex_unlock(&lock);
+  return module.number != 0 ? module.number << kModuleShift | (address - module.bias)
+                            : address & ((Word{1} << kModuleShift) - 1);
 }
 
 void note_time() {

@@ -11,8 +11,11 @@ namespace rubato::tm::profile {
 bool open(const char* path, std::uint64_t stacks_every);
 bool is_open();
 Header& header();
-/// A block of zeros for one more thread; null if there is no room. The caller holds the registry's lock.
-Block* add_block();
+/// The number of one more thread. The caller holds the registry's lock.
+Word add_thread();
+/// A segment of rows of zeros for a table, which is noted in the file; null if there is no room, which was
+/// said.
+Segment* add_segment(Kind kind, Word thread, std::size_t pages);
 /// For the child of a fork: a file of its own, named after its process.
 void reopen_in_child();
 /// The place of an address. Takes a lock: for what is seen for the first time.

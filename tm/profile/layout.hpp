@@ -1,6 +1,7 @@
-// The file of the profiler: a header, a table of modules, then a block for each thread's descriptor. All is
-// little-endian words of 64 bits, and written in place by the threads of the running program (T61 to
-// T63); python/rubato/tm/profile.py reads it. Invariant: a table's entry counts once its key is not 0.
+// The file of the profiler: a header, then segments. A table, of the modules or of a thread's descriptor, is
+// one segment or several, each with twice the pages of the one before. All is little-endian words of 64 bits,
+// and written in place by the threads of the running program (T61 to T63); python/rubato/tm/profile.py reads
+// it. Invariant: a row counts once its key is not 0, a segment once it ends before Header::bytes.
 //
 // A place is a word: the module's number plus 1 in the upper 16 bits, below it the offset in the module's ELF
 // addresses; 0 in the upper bits: an address that no module has.
@@ -14,24 +15,43 @@ namespace rubato::tm::profile {
 
 using Word = std::uint64_t;
 
-constexpr char kMagic[8] = {'R', 'B', 'T', 'M', 'P', 'R', 'O', '3'};
-constexpr std::size_t kModules = 256, kPath = 232, kSites = 256, kStacks = 1024, kConflicts = 1024,
-                      kFrames = 26, kAccessFrames = 10, kCauses = 8, kSerializations = 5, kWaits = 4,
-                      kHardware = 5, kSizes = 16, kTimes = 24;
-
-struct Module {
-  Word begin, end, bias;
-  char path[kPath];
-};
+constexpr char kMagic[8] = {'R', 'B', 'T', 'M', 'P', 'R', 'O', '4'};
+constexpr std::size_t kPage = 4096, kPath = 232, kFrames = 26, kAccessFrames = 10, kCauses = 8,
+                      kSerializations = 5, kWaits = 4, kHardware = 5, kSizes = 16, kTimes = 24;
 
 struct Header {
   char magic[8];
-  Word process, header_bytes, block_bytes, blocks, modules;
-  Word start_ns, start_ticks, last_ns, last_ticks;  ///< two moments, by which ticks become nanoseconds
-  Word stacks_every;                                ///< a stack is kept every so many serializations
-  Word stripe;                                      ///< bytes of memory that one record stands for
+  Word process, header_bytes, bytes, threads, modules;  ///< bytes: of the header and all segments
+  Word start_ns, start_ticks, last_ns, last_ticks;      ///< two moments, by which ticks become nanoseconds
+  Word stacks_every;                                    ///< a stack is kept every so many serializations
+  Word stripe;                                          ///< bytes of memory that one record stands for
   Word reserved[4];
-  Module module[kModules];
+};
+
+/// A segment's table.
+enum class Kind : Word { modules = 1, sites, stacks, conflicts };
+
+/// The beginning of a segment; rows follow.
+struct Segment {
+  Word kind, thread, bytes;
+  Word lost_sites, lost_stacks,
+      lost_conflicts;  ///< events without room; in a thread's first segment of sites
+  Word reserved[2];
+};
+
+/// Rows that follow the segment's beginning.
+template <class Row>
+Row* rows_of(Segment& segment) {
+  return reinterpret_cast<Row*>(&segment + 1);
+}
+constexpr std::size_t rows_in(std::size_t bytes, std::size_t row_bytes) {
+  return (bytes - sizeof(Segment)) / row_bytes;
+}
+
+/// Row of the modules' table, in the order of their numbers.
+struct Module {
+  Word begin, end, bias;
+  char path[kPath];
 };
 
 /// Counts of the transactions that begin at one place.
@@ -68,15 +88,7 @@ struct Conflict {
   Word frames[kAccessFrames];  ///< from the access outwards; 0 behind the last
 };
 
-struct Block {
-  Word lost_sites, lost_stacks, lost_conflicts;  ///< events for which the tables had no room
-  Word reserved[5];
-  Site sites[kSites];
-  Stack stacks[kStacks];
-  Conflict conflicts[kConflicts];
-};
-
-static_assert(sizeof(Module) == 256 && sizeof(Header) == 128 + kModules * sizeof(Module));
+static_assert(sizeof(Header) == 128 && sizeof(Segment) == 64 && sizeof(Module) == 256);
 static_assert(sizeof(Site) == 160 * sizeof(Word) && sizeof(Stack) == 32 * sizeof(Word) &&
               sizeof(Conflict) == 16 * sizeof(Word));
 

@@ -16,24 +16,22 @@ namespace {
 
 using profile::Word;
 
-constexpr std::size_t kProbes = 16;
-
 Word mixed(Word hash, Word word) { return (hash ^ word) * 0x9e3779b97f4a7c15u + (hash >> 29); }
 
-/// The entry of `key`, among the few where it may be: the least frequent makes room, and what it counted is
-/// lost.
-template <class Entry, std::size_t n>
-Entry& find(Entry (&table)[n], Word key, Word& lost) {
-  Entry* least = nullptr;
-  const std::size_t first = (key * 0x9e3779b97f4a7c15u) >> 32;
-  for (std::size_t i = 0; i < kProbes; ++i) {
-    Entry& entry = table[(first + i) % n];
-    if (entry.key == key || entry.key == 0) return entry;
-    if (least == nullptr || entry.count < least->count) least = &entry;
+/// The entry of `key`. Without room for one more the least frequent makes room, and what it counted is lost;
+/// null if there is none.
+template <class Table>
+auto* entry_of(Table& table, Word key, Word& lost) {
+  auto* entry = table.find(key);
+  if (entry != nullptr) return entry;
+  entry = table.least_frequent(key);
+  if (entry != nullptr) {
+    lost += entry->count;
+    std::memset(entry, 0, sizeof *entry);
+  } else {
+    ++lost;
   }
-  lost += least->count;
-  std::memset(least, 0, sizeof *least);
-  return *least;
+  return entry;
 }
 
 /// A key is not 0.
@@ -112,18 +110,19 @@ const char* setting(const char* name) {
 }  // namespace
 
 profile::Site& Profile::site(std::uintptr_t key) {
-  using profile::kSites;
-  const std::size_t first = (key * 0x9e3779b97f4a7c15u) >> 32;
-  for (std::size_t i = 0; i < kSites; ++i) {
-    profile::Site& site = block_.sites[(first + i) % kSites];
-    if (site.key == key) return site;
-    if (site.key != 0) continue;
-    site.place = profile::place_of(key);
-    site.key = key;
-    return site;
+  Known& known = known_[(key * 0x9e3779b97f4a7c15u) >> (64 - kKnownBits)];
+  if (known.key == key) return *known.site;
+  profile::Site* site = sites_.find(key);
+  if (site == nullptr) {  // counted at another place
+    ++sites_.head().lost_sites;
+    return *profile::rows_of<profile::Site>(sites_.head());
   }
-  ++block_.lost_sites;
-  return block_.sites[first % kSites];
+  if (site->key == 0) {
+    site->place = profile::place_of(key);
+    site->key = key;
+  }
+  known = {key, site};
+  return *site;
 }
 
 void Profile::begin(Thread& thread) {
@@ -175,16 +174,17 @@ void Profile::add_conflict(Cause cause, std::uintptr_t address, std::uintptr_t o
   const int depth = ::backtrace(frames, profile::kAccessFrames);
   Word key = mixed(mixed(mixed(static_cast<Word>(cause) + 1, site_->key), other_site), address);
   key = with_frames(key, frames, depth);
-  profile::Conflict& entry = find(block_.conflicts, key, block_.lost_conflicts);
-  if (entry.key == 0) {
-    entry.cause = static_cast<Word>(cause);
-    entry.site = site_->place;
-    entry.other_site = profile::place_of(other_site);
-    entry.address = profile::place_of(address);
-    copy_frames(entry.frames, frames, depth);
-    entry.key = key;
+  profile::Conflict* const entry = entry_of(conflicts_, key, sites_.head().lost_conflicts);
+  if (entry == nullptr) return;
+  if (entry->key == 0) {
+    entry->cause = static_cast<Word>(cause);
+    entry->site = site_->place;
+    entry->other_site = profile::place_of(other_site);
+    entry->address = profile::place_of(address);
+    copy_frames(entry->frames, frames, depth);
+    entry->key = key;
   }
-  ++entry.count;
+  ++entry->count;
 }
 
 void Profile::serialize(Serialization why, const void* subject) {
@@ -195,16 +195,17 @@ void Profile::serialize(Serialization why, const void* subject) {
   const int depth = ::backtrace(frames, profile::kFrames);
   const auto function = reinterpret_cast<std::uintptr_t>(subject);
   const Word key = with_frames(mixed(mixed(static_cast<Word>(why) + 1, site_->key), function), frames, depth);
-  profile::Stack& entry = find(block_.stacks, key, block_.lost_stacks);
-  if (entry.key == 0) {
-    entry.serialization = static_cast<Word>(why);
-    entry.site = site_->place;
-    entry.subject = profile::place_of(function);
-    entry.depth = static_cast<Word>(depth);
-    copy_frames(entry.frames, frames, depth);
-    entry.key = key;
+  profile::Stack* const entry = entry_of(stacks_, key, sites_.head().lost_stacks);
+  if (entry == nullptr) return;
+  if (entry->key == 0) {
+    entry->serialization = static_cast<Word>(why);
+    entry->site = site_->place;
+    entry->subject = profile::place_of(function);
+    entry->depth = static_cast<Word>(depth);
+    copy_frames(entry->frames, frames, depth);
+    entry->key = key;
   }
-  ++entry.count;
+  ++entry->count;
 }
 
 void Profile::add_aborted(std::uint64_t ticks) {
@@ -222,8 +223,8 @@ void Profile::add_hardware_aborts(const Thread& thread) {
 
 std::uint64_t Profile::chosen() const {
   std::uint64_t sum = 0;
-  for (const profile::Site& site : block_.sites)
-    sum += site.serialized[static_cast<int>(Serialization::chosen)];
+  sites_.for_each(
+      [&sum](const profile::Site& site) { sum += site.serialized[static_cast<int>(Serialization::chosen)]; });
   return sum;
 }
 
@@ -248,11 +249,14 @@ void profile_thread(Thread& thread) {
   if (!profile::is_open()) return;
   profile::note_time();
   if (thread.profile != nullptr) return;  // of a thread that has ended
-  profile::Block* const block = profile::add_block();
-  if (block == nullptr) return;
   void* const memory = std::malloc(sizeof(Profile));
   if (memory == nullptr) return;
-  thread.profile = new (memory) Profile(*block);
+  auto* const made = new (memory) Profile(profile::add_thread());
+  if (!made->has_room()) {
+    std::free(memory);
+    return;
+  }
+  thread.profile = made;
   thread.algorithms = noted_algorithms();
   thread.start |= Start::kProfiled;
   thread.upkeep_mask = 0;
@@ -260,7 +264,7 @@ void profile_thread(Thread& thread) {
 
 void profile_after_fork(Thread* self) {
   if (!profile::is_open()) return;
-  // The blocks are the parent's memory.
+  // The segments are the parent's memory.
   for_each_thread([](Thread& thread) {
     thread.profile = nullptr;
     thread.algorithms = all_algorithms();

@@ -7,14 +7,16 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tm/profile/file.hpp"
+#include "tm/profile/table.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace rubato::tm {
 
 class Profile {
  public:
-  explicit Profile(profile::Block& block) : block_(block) {}
+  explicit Profile(profile::Word thread) : sites_(thread), stacks_(thread), conflicts_(thread) {}
+  /// False: not even the first places have room, so the thread has no profile. Called once, before all else.
+  bool has_room() { return sites_.grow(); }
 
   /// An attempt of the transaction of this place begins.
   void begin(Thread& thread);
@@ -43,8 +45,17 @@ class Profile {
   void add_hardware_aborts(const Thread& thread);
   void add_conflict(Cause cause, std::uintptr_t address, std::uintptr_t other_site);
 
-  profile::Block& block_;
+  profile::Sites sites_;
+  profile::Stacks stacks_;
+  profile::Conflicts conflicts_;
   profile::Site* site_ = nullptr;
+  /// Sites that were looked up lately, by a hash of their key: the table's rows are many cache lines apart.
+  struct Known {
+    std::uintptr_t key = 0;
+    profile::Site* site = nullptr;
+  };
+  static constexpr int kKnownBits = 6;
+  Known known_[1 << kKnownBits];
   std::atomic<std::uintptr_t> shown_site_{0};  ///< by which other threads name this one in a conflict
   std::uint64_t began_ = 0, serializations_ = 0;
   Sizes sizes_{};

@@ -16,7 +16,6 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from rubato import report
 from rubato.cli import completion, terminal
 from rubato.cli.app import app
 from rubato.errors import ExitCode, UsageError
@@ -154,6 +153,8 @@ def report_command(
     elif folded:
         print(tm_report.folded(profile), end="")
     elif flame is not None:
+        from rubato import report  # here, since the page's modules take longer to load than a profile to read
+
         try:
             report.write([file], flame)
         except OSError as e:

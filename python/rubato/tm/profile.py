@@ -14,11 +14,16 @@ from typing import Any
 
 from rubato.errors import UsageError
 from rubato.tm import symbols as tm_symbols
-from rubato.tm.symbols import Frame, Symbols
+from rubato.tm.symbols import Frame, symbols_of
 
-MAGIC = b"RBTMPRO3"
-MODULES, PATH, SITES, STACKS, CONFLICTS, FRAMES, ACCESS_FRAMES = 256, 232, 256, 1024, 1024, 26, 10
-SITE_WORDS, STACK_WORDS, CONFLICT_WORDS = 160, 32, 16
+MAGIC = b"RBTMPRO4"
+PATH, FRAMES, ACCESS_FRAMES = 232, 26, 10
+#: Of a segment, before its rows.
+SEGMENT_BYTES = 64
+MODULE_BYTES, SITE_WORDS, STACK_WORDS, CONFLICT_WORDS = 256, 160, 32, 16
+MOST_THREADS = 1 << 22  # of Linux
+#: Kinds of segments.
+OF_MODULES, OF_SITES, OF_STACKS, OF_CONFLICTS = 1, 2, 3, 4
 #: The cancel of a nested transaction: the attempt goes on.
 NESTED = "nested"
 ABORTS = (
@@ -152,20 +157,60 @@ def read(file: Path) -> Profile:
         raise UsageError(f"{file} is damaged: it ends too early.") from None
 
 
+@dataclass
+class _Tables:
+    """All rows of the file that count."""
+
+    modules: list[str]
+    sites: list[list[tuple[int, ...]]]  #: by thread
+    stacks: list[tuple[int, ...]] = field(default_factory=list)
+    conflicts: list[tuple[int, ...]] = field(default_factory=list)
+    lost: list[int] = field(default_factory=lambda: [0, 0, 0])
+
+
+def _tables(content: bytes) -> _Tables:
+    """@raises struct.error or IndexError if the file ends too early or has no such form."""
+    at, end, threads, modules = struct.unpack_from("<4Q", content, 16)
+    if threads > MOST_THREADS:
+        raise IndexError
+    found = _Tables([], [[] for _ in range(threads)])
+    while at < end:
+        kind, thread, size, *lost = struct.unpack_from("<6Q", content, at)
+        body = content[at + SEGMENT_BYTES : at + size]
+        if size <= SEGMENT_BYTES or len(body) != size - SEGMENT_BYTES:
+            raise IndexError
+        found.lost = [a + b for a, b in zip(found.lost, lost, strict=True)]
+        if kind == OF_MODULES:
+            paths = (body[i + 24 : i + 24 + PATH] for i in range(0, len(body) - MODULE_BYTES + 1, MODULE_BYTES))
+            found.modules += [path.split(b"\0")[0].decode(errors="replace") for path in paths]
+        elif kind == OF_SITES:
+            found.sites[thread] += _rows(body, SITE_WORDS)
+        elif kind == OF_STACKS:
+            found.stacks += _rows(body, STACK_WORDS)
+        elif kind == OF_CONFLICTS:
+            found.conflicts += _rows(body, CONFLICT_WORDS)
+        else:
+            raise IndexError
+        at += size
+    found.modules = found.modules[:modules]
+    return found
+
+
+def _rows(body: bytes, words: int) -> list[tuple[int, ...]]:
+    whole = len(body) // (8 * words) * (8 * words)
+    return [row for row in struct.iter_unpack(f"<{words}Q", body[:whole]) if row[0] != 0]
+
+
 class _Reader:
     def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.process, self.header_bytes, self.block_bytes, self.blocks, modules = struct.unpack_from("<5Q", content, 8)
+        self.tables = _tables(content)
+        (self.process,) = struct.unpack_from("<Q", content, 8)
         start_ns, start_ticks, last_ns, last_ticks, self.stacks_every = struct.unpack_from("<5Q", content, 48)
         (stripe,) = struct.unpack_from("<Q", content, 88)
         self.stripe = stripe or STRIPE
         ticks, self.ns_elapsed = last_ticks - start_ticks, last_ns - start_ns
         self.ns_per_tick = (last_ns - start_ns) / ticks if ticks > 0 else None
-        self.modules = {}
-        for i in range(min(modules, MODULES)):
-            raw = content[128 + 256 * i + 24 : 128 + 256 * i + 24 + PATH]
-            self.modules[i + 1] = raw.split(b"\0")[0].decode(errors="replace")
-        self.symbols: dict[int, Symbols] = {}
+        self.modules = dict(enumerate(self.tables.modules, 1))
         self.called: dict[Place, str] = {}
         self.code: dict[tuple[int, int], list[Frame]] = {}
 
@@ -173,26 +218,18 @@ class _Reader:
         sites: dict[Place, list[int]] = {}
         stacks: collections.Counter[tuple[int, ...]] = collections.Counter()
         conflicts: collections.Counter[tuple[int, ...]] = collections.Counter()
-        lost = [0, 0, 0]
-        loads = []
-        for block in range(self.blocks):
-            at = self.header_bytes + block * self.block_bytes
-            lost = [a + b for a, b in zip(lost, struct.unpack_from("<3Q", self.content, at), strict=True)]
-            at += 64
-            rows = self._rows(at, SITES, SITE_WORDS)
-            loads.append(self._load(rows))
+        for rows in self.tables.sites:
             for row in rows:
                 old = sites.setdefault(row[1], [0] * (SITE_WORDS - 2))
                 sites[row[1]] = [a + b for a, b in zip(old, row[2:], strict=True)]
-            at += SITES * SITE_WORDS * 8
-            for row in self._rows(at, STACKS, STACK_WORDS):
-                stacks[row[1:4] + row[6 : 6 + min(row[5], FRAMES)]] += row[4]
-            at += STACKS * STACK_WORDS * 8
-            for row in self._rows(at, CONFLICTS, CONFLICT_WORDS):
-                frames = tuple(frame for frame in row[6 : 6 + ACCESS_FRAMES] if frame)
-                conflicts[row[1:5] + frames] += row[5]
+        for row in self.tables.stacks:
+            stacks[row[1:4] + row[6 : 6 + min(row[5], FRAMES)]] += row[4]
+        for row in self.tables.conflicts:
+            frames = tuple(frame for frame in row[6 : 6 + ACCESS_FRAMES] if frame)
+            conflicts[row[1:5] + frames] += row[5]
         self._symbolize(sites, stacks, conflicts)
-        return self._profile(sites, stacks, conflicts, lost, loads)
+        loads = [self._load(rows) for rows in self.tables.sites]
+        return self._profile(sites, stacks, conflicts, loads)
 
     def _ns(self, ticks: int) -> int | None:
         return round(ticks * self.ns_per_tick) if self.ns_per_tick is not None else None
@@ -201,18 +238,11 @@ class _Reader:
         sums = [sum(column) for column in zip(*rows, strict=True)] or [0] * SITE_WORDS
         return Load(sums[2], sum(sums[5:12]), self._ns(sums[18]), self._ns(sums[19]), self._ns(sum(sums[20:24])))
 
-    def _rows(self, at: int, rows: int, words: int) -> list[tuple[int, ...]]:
-        end = at + rows * words * 8
-        if end > len(self.content):
-            raise IndexError
-        return [row for row in struct.iter_unpack(f"<{words}Q", self.content[at:end]) if row[0] != 0]
-
     def _profile(
         self,
         sites: dict[Place, list[int]],
         stacks: collections.Counter[tuple[int, ...]],
         conflicts: collections.Counter[tuple[int, ...]],
-        lost: list[int],
         loads: list[Load],
     ) -> Profile:
         shown = sorted((self._site(place, row) for place, row in sites.items()), key=lambda s: -s.committed)
@@ -223,7 +253,7 @@ class _Reader:
             serialized.update(site.serialized)
         return Profile(
             process=self.process,
-            threads=self.blocks,
+            threads=len(loads),
             stacks_every=self.stacks_every,
             ns_elapsed=self.ns_elapsed,
             committed=sum(site.committed for site in shown),
@@ -235,7 +265,7 @@ class _Reader:
             sites=shown,
             serializations=self._serializations(stacks),
             conflicts=self._conflicts(conflicts),
-            lost=dict(zip(("sites", "serializations", "conflicts"), lost, strict=True)),
+            lost=dict(zip(("sites", "serializations", "conflicts"), self.tables.lost, strict=True)),
         )
 
     # Stacks that differ in the library's own frames, or in addresses of one line, are one.
@@ -338,9 +368,8 @@ class _Reader:
         module, offset = place >> 48, place & (1 << 48) - 1
         if not module:
             return f"{offset:#x}" if offset else ""
-        if module not in self.symbols:
-            self.symbols[module] = Symbols(self.modules.get(module, ""))
-        return self.symbols[module].at(offset) or f"{Path(self.modules.get(module, '')).name}+{offset:#x}"
+        path = self.modules.get(module, "")
+        return symbols_of(path).at(offset) or f"{Path(path).name}+{offset:#x}"
 
 
 def _is_library(frame: Frame) -> bool:

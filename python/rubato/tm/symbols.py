@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import re
 import shutil
 import subprocess
@@ -68,21 +69,20 @@ def _of_module(path: str, offsets: list[int]) -> list[list[Frame]]:
             found[-1].append(line)
     if len(found) != len(offsets):
         return unknown
-    symbols = Symbols(path)
     return [
-        _frames(lines, path, offset, symbols) or missing
+        _frames(lines, path, offset) or missing
         for lines, offset, missing in zip(found, offsets, unknown, strict=True)
     ]
 
 
-def _frames(lines: list[str], path: str, offset: int, symbols: Symbols) -> list[Frame]:
+def _frames(lines: list[str], path: str, offset: int) -> list[Frame]:
     frames = []
     for function, place in zip(lines[::2], lines[1::2], strict=True):
         where = re.sub(r" \(discriminator \d+\)$", "", place)
         file, _, number = where.rpartition(":")
         known = file != "??" and number not in ("?", "0")
         if not known:  # addr2line names the nearest symbol before the address, however far away it is
-            name = re.sub(r"\+\d+$", "", symbols.at(offset))
+            name = re.sub(r"\+\d+$", "", symbols_of(path).at(offset))
             return [Frame(name, f"{Path(path).name}+{offset:#x}", path)] if name else []
         frames.append(Frame(CLONE.sub("", function), f"{Path(file).name}:{number}", path))
     return frames
@@ -97,10 +97,7 @@ class Symbols:
         self._names: list[str] = []
         if not path or not Path(path).is_file() or shutil.which("nm") is None:
             return
-        listed = ""
-        for option in ([], ["-D"]):
-            listed += subprocess.run(["nm", *option, "-S", "-C", path], capture_output=True, text=True).stdout
-        rows = re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [a-zA-Z] (.+)$", listed, re.MULTILINE)
+        rows = _listed(path) or _listed(path, "-D")  # the dynamic symbols are in the whole table, if there is one
         for start, size, name in sorted({(int(a, 16), int(b, 16), name) for a, b, name in rows}):
             self._starts.append(start)
             self._ends.append(start + size)
@@ -113,6 +110,20 @@ class Symbols:
             return ""
         into = offset - self._starts[i]
         return self._names[i] + (f"+{into}" if into else "")
+
+
+def _listed(path: str, *options: str) -> list[tuple[str, str, str]]:
+    """Start, size and name of each symbol."""
+    # Without plugins: those for link-time optimization take longer to load than most tables to read.
+    command = ["nm", "--plugin", "", *options, "-S", "-C", path]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [a-zA-Z] (.+)$", listed, re.MULTILINE)
+
+
+@functools.cache
+def symbols_of(path: str) -> Symbols:
+    """Read once a file, and only if a name is needed that debugging information lacks."""
+    return Symbols(path)
 
 
 #: Bytes of code in which the call behind a switch is looked for.
