@@ -22,14 +22,19 @@ VERDICTS = {
     "LB": ("Allowed", 4), "LB+ctrls": ("Forbidden", 3), "LB+datas": ("Forbidden", 2),
     "LRSC-increments": ("Forbidden", 4),
     "MP": ("Allowed", 4), "MP+fence.w.w+addr": ("Forbidden", 3), "MP+fence.w.w+ctrl": ("Allowed", 4),
-    "MP+fence.w.w+fence.r.r": ("Forbidden", 3), "MP+fences": ("Forbidden", 3), "MP+rl+aq": ("Forbidden", 3),
+    "MP+failed.sc.data+fence": ("Allowed", 4), "MP+fence.w.w+fence.r.r": ("Forbidden", 3),
+    "MP+fences": ("Forbidden", 3), "MP+rl+aq": ("Forbidden", 3),
+    "MP+sc.ctrl+fence": ("Forbidden", 4), "MP+sc.data+fence": ("Forbidden", 5),
     "PPOCA": ("Allowed", 4), "R+fences": ("Forbidden", 3), "S+fence.w.w+data": ("Forbidden", 3),
     "SB": ("Allowed", 4), "SB+amo.aqrl": ("Forbidden", 3), "SB+fence.tso": ("Allowed", 4),
-    "SB+fences": ("Forbidden", 3),
+    "SB+fences": ("Forbidden", 3), "SB+sc.addr+fence": ("Forbidden", 5), "SB+sc.ctrl+fence": ("Allowed", 5),
     "WRC+data+addr": ("Forbidden", 5), "pointer": ("Forbidden", 2),
 }  # fmt: skip
 #: Those whose relaxed outcome needs two accesses out of order: sequential consistency forbids them.
-RELAXED = ["2+2W", "IRIW", "LB", "MP", "MP+fence.w.w+ctrl", "PPOCA", "SB", "SB+fence.tso"]
+RELAXED = [
+    "2+2W", "IRIW", "LB", "MP", "MP+failed.sc.data+fence", "MP+fence.w.w+ctrl", "PPOCA", "SB", "SB+fence.tso",
+    "SB+sc.ctrl+fence",
+]  # fmt: skip
 
 NEEDS_COMPILER = pytest.mark.skipif(
     shutil.which("riscv64-linux-gnu-gcc") is None, reason="riscv64-linux-gnu-gcc is not installed (tools/bootstrap)"
