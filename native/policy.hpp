@@ -97,11 +97,23 @@ inline constexpr std::uint64_t kMicrosecondsBeforeReturn = 5000;
 /// most, when there has been nothing for long. Test: watch_test.cpp.
 inline constexpr unsigned kWatchMicroseconds = 500;
 inline constexpr unsigned kLongestWatchMicroseconds = 4000;
-/// Microseconds between two looks, and how many such looks, where a task may be long that has made turns of
-/// actors due: three looks find it, so that messages of a long handler go out within 100. A look costs the
-/// system a few microseconds, so there are few. Test: watch_pace_test.cpp.
-inline constexpr unsigned kHurriedMicroseconds = 40;
+/// Microseconds between two looks where a handler may be long. The system adds some 20, so that with the age
+/// below the messages of a long handler go out within 100. Test: watch_pace_test.cpp.
+inline constexpr unsigned kHurriedMicroseconds = 60;
+/// Hurried looks after a task that was long. Test: watch_pace_test.cpp.
 inline constexpr unsigned kHurriedLooks = 8;
+/// Hurried looks while actors' turns come and go beside an idle worker, 10 ms in all: a look costs 4 to 16
+/// microseconds of processor time, too much to go on for ever where no handler is long. Test:
+/// watch_pace_test.cpp.
+inline constexpr unsigned kSavedLooks = 125;
+/// Microseconds of a turn, by its worker's last look at the clock, from which on what waits behind it is
+/// handed over: waking a worker takes as long. Test: task_age_test.cpp.
+inline constexpr std::uint64_t kWaitedMicroseconds = 20;
+/// Microseconds from which on others like it are looked for, if something waited. Test: task_age_test.cpp.
+inline constexpr std::uint64_t kLengthyMicroseconds = 100;
+/// Microseconds from which on it publishes each turn that it makes due: that costs it a system call, too much
+/// for a turn of many short handlers. Test: task_age_test.cpp.
+inline constexpr std::uint64_t kPublishingMicroseconds = 250;
 /// Looks at idle workers only, after which the watch sleeps: to wake it costs a system call. Row: idle.
 inline constexpr unsigned kIdleLooks = 16;
 

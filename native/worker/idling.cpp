@@ -94,6 +94,7 @@ bool Idling::wait_for_work() {
     }
     StdAtomics::pause();
   }
+  shared_.watch.note_waiting();
   if (lag_ == nullptr || !lag(ticket, run)) sleep(ticket, is_last);
   end_idling();
   return true;

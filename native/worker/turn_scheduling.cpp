@@ -69,7 +69,7 @@ void append(ThreadState& self, Task* task) {
   if (long_task == 0) return false;
   worker.seen.long_task.store(0, std::memory_order_relaxed);
   // The turns of an actor are like each other: this one may be as long.
-  shared.watch.hurry();
+  shared.watch.note_turns();
   return false;
 }
 

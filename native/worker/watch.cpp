@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "native/clock.hpp"
 #include "native/policy.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
@@ -26,7 +27,7 @@ std::uint64_t ended(const Worker& worker) { return worker.counts.finished.get() 
 void Watch::start() {
   if (thread_.joinable() || !SeizureAtomics::prepare_barrier()) return;
   heap_ = std::make_unique<engine::WorkerHeap>(shared_.heap, 0);
-  seen_.assign(shared_.workers(), {});
+  ages_.assign(shared_.workers(), {});
   must_end_ = false;
   is_woken_ = true;
   idle_looks_ = 0;
@@ -55,6 +56,7 @@ void Watch::wake() {
 void Watch::hurry() {
   const std::lock_guard lock(mutex_);
   is_hurried_ = true;
+  period_.store(policy::kHurriedMicroseconds, std::memory_order_relaxed);
   changed_.notify_one();
 }
 
@@ -74,9 +76,10 @@ void Watch::work() {
       is_asleep_.store(false, std::memory_order_relaxed);
       idle_looks_ = 0;
       finished_at_ = Clock::now();
-      pace_.hurry();
+      pace_.begin();
     }
     is_woken_ = false;
+    period_.store(pace_.period().count(), std::memory_order_relaxed);
     changed_.wait_for(lock, pace_.period(), [this] { return must_end_ || is_hurried_; });
     if (must_end_) return;
     if (std::exchange(is_hurried_, false)) pace_.hurry();
@@ -96,25 +99,38 @@ void Watch::look() {
   idle_looks_ = 0;
   const bool is_anybody_idle = Events::idle(word) != 0;
   const bool is_free = (word & (Events::kStop | Events::kAlone)) == 0;
+  const std::uint64_t activity = activity_of_actors();
   bool is_same = true, has_handed_over = false;
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     Worker& worker = shared_.worker(w);
-    Seen& seen = seen_[w];
     const std::uint64_t finished = ended(worker);
-    if (finished != seen.finished || worker.running.seen() == nullptr) {
-      is_same = is_same && worker.running.seen() == nullptr;
-      seen = {finished, 0};
-      continue;
+    const bool is_in_task = worker.running.seen() != nullptr;
+    const TaskAge::Age age =
+        ages_[w].look({is_in_task, finished, worker.sharing.worth().began(), activity != 0}, ticks());
+    is_same = is_same && ages_[w].is_same();
+    if (age == TaskAge::Age::young || !is_anybody_idle || !is_free) continue;
+    if (age == TaskAge::Age::old) {
+      worker.seen.long_task.store(finished + 1, std::memory_order_relaxed);
+      worker.lists_turns.store(false, std::memory_order_relaxed);
     }
-    if (++seen.looks < threshold(2u, 1u) || !is_anybody_idle || !is_free) continue;
-    worker.seen.long_task.store(finished + 1, std::memory_order_relaxed);
-    worker.lists_turns.store(false, std::memory_order_relaxed);
-    has_handed_over |= hand_over(worker);
+    if (!hand_over(worker)) continue;
+    has_handed_over = true;
+    if (activity != 0 && age >= TaskAge::Age::lengthy) pace_.note_long_handler();
   }
   // Beside a task that takes long and creates nothing there is less and less to look for.
   const bool is_quiet = is_same && !has_handed_over;
-  pace_.note_look(is_quiet || !is_anybody_idle);
+  pace_.note_look(is_quiet || !is_anybody_idle, activity != std::exchange(activity_, activity));
   look_for_standstill(is_anybody_idle);
+}
+
+/// Actors spawned and messages handled so far. 0: no task is a turn.
+std::uint64_t Watch::activity_of_actors() const {
+  std::uint64_t sum = 0;
+  for (unsigned w = 0; w < shared_.workers(); ++w) {
+    const Counts& counts = shared_.worker(w).counts;
+    sum += counts.actors.get() + counts.messages.get();
+  }
+  return sum;
 }
 
 bool Watch::hand_over(Worker& worker) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "native/worker/task_age.hpp"
 #include "native/worker/watch_pace.hpp"
 #include "rubato/engine/native_heap.hpp"
 
@@ -32,7 +33,13 @@ class Watch {
   void start();
   void end();
   /// By a worker: the running task may be long, and has made turns of actors due.
-  void hurry();
+  void note_turns() {
+    if (WatchPace::is_unhurried(period())) hurry();
+  }
+  /// By a worker that has nothing to do: what others hold back can go out.
+  void note_waiting() {
+    if (WatchPace::is_slow(period())) hurry();
+  }
   /// A worker has something to do that had nothing. Ordered by seq_cst: it does not count as idle any more.
   void note_busy() {
     if (is_asleep_.load(std::memory_order_seq_cst)) wake();
@@ -40,12 +47,11 @@ class Watch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Seen {
-    std::uint64_t finished = 0;
-    unsigned looks = 0;  // in a row at which the same task ran
-  };
 
   void work();
+  [[gnu::noinline]] void hurry();
+  WatchPace::Duration period() const { return WatchPace::Duration{period_.load(std::memory_order_relaxed)}; }
+  std::uint64_t activity_of_actors() const;
   void look();
   bool is_anybody_busy() const;
   bool hand_over(Worker& worker);
@@ -60,10 +66,12 @@ class Watch {
   std::condition_variable changed_;
   bool must_end_ = false, is_woken_ = false, is_hurried_ = false;
   std::atomic<bool> is_asleep_{false};
+  std::atomic<WatchPace::Duration::rep> period_{0};  // the pace's, for workers
 
   // Its thread's.
   std::unique_ptr<engine::WorkerHeap> heap_;
-  std::vector<Seen> seen_;
+  std::vector<TaskAge> ages_;   // by worker
+  std::uint64_t activity_ = 0;  // of actors, as of the last look
   WatchPace pace_;
   unsigned idle_looks_ = 0;
   std::uint64_t finished_ = 0;  // by all

@@ -1,5 +1,7 @@
-// The time until the watch looks again (watch.hpp): short where a long handler may have sent something,
-// longer and longer where there is nothing to hand over.
+// The time until the watch looks again (watch.hpp): short where a handler may be long that has sent
+// something, longer and longer where there is nothing to hand over. Short looks are saved while there is
+// nothing to look for, and spent beside actors' turns; a handler that is found to be long gives all of them
+// back.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,25 +22,46 @@ class WatchPace {
     left_ = policy::kHurriedLooks;
     period_ = kHurried;
   }
+  /// After a pause without looks.
+  void begin() {
+    note_long_handler();
+    hurry();
+  }
+  /// Others like it may follow.
+  void note_long_handler() { saved_ = policy::kSavedLooks; }
   /// A look has found that no worker is busy.
   void note_idle() {
     left_ = 0;
+    save();
     period_ = kShortest;
   }
   /// A look at busy workers. `is_quiet`: there was nothing to hand over, and it will be so for a while.
-  void note_look(bool is_quiet) {
-    if (left_ != 0) {
-      period_ = --left_ != 0 ? kHurried : kShortest;
+  /// `has_turns`: actors have been active since the last one.
+  void note_look(bool is_quiet, bool has_turns) {
+    if (left_ != 0 && --left_ != 0) {
+      period_ = kHurried;
+    } else if (is_quiet) {
+      save();
+      period_ = std::clamp(period_ + kShortest / 8, kShortest, kLongest);
+    } else if (has_turns && saved_ != 0) {
+      --saved_;
+      period_ = kHurried;
     } else {
-      period_ = is_quiet ? std::min(period_ + kShortest / 8, kLongest) : kShortest;
+      period_ = kShortest;
     }
   }
+  /// Whether a handler that becomes long now is found late.
+  static bool is_unhurried(Duration period) { return period > kHurried; }
+  static bool is_slow(Duration period) { return period > kShortest; }
 
  private:
   static constexpr Duration kHurried{policy::kHurriedMicroseconds};
   static constexpr Duration kShortest{policy::kWatchMicroseconds};
   static constexpr Duration kLongest{policy::kLongestWatchMicroseconds};
-  unsigned left_ = 0;  // hurried looks
+  void save() { saved_ = std::min(saved_ + 1, policy::kSavedLooks); }
+
+  unsigned left_ = 0;                     // hurried looks, whatever runs
+  unsigned saved_ = policy::kSavedLooks;  // hurried looks beside turns
   Duration period_{0};
 };
 

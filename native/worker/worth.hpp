@@ -10,6 +10,7 @@
 #include "base/perturbation.hpp"
 #include "native/clock.hpp"
 #include "native/policy.hpp"
+#include "native/worker/counts.hpp"
 #include "native/worker/known_functions.hpp"
 
 namespace rubato::inline v0::native {
@@ -20,10 +21,13 @@ class Worth {
 
   /// Time until `now` does not count for this worker's tasks, of which so many have finished.
   void begin(std::uint64_t now, std::uint64_t finished) {
-    clock_ = now;
+    clock_.set(now);
     finished_then_ = finished;
   }
-  std::uint64_t since(std::uint64_t now) const { return now - clock_; }
+  std::uint64_t since(std::uint64_t now) const { return now - clock_.get(); }
+  /// The last begin() or measure(), in ticks; by any thread. While another worker is idle there is one
+  /// between any two short tasks that are half a microsecond apart.
+  std::uint64_t began() const { return clock_.get(); }
   /// Begins anew, and learns how long the tasks took that have run since, if none runs now. `has_cpu`: each
   /// worker has one. @returns whether they took so long that those that follow are taken for long ones.
   bool measure(std::uint64_t now, std::uint64_t finished, bool is_running, bool has_cpu) {
@@ -58,7 +62,7 @@ class Worth {
   bool is_unknown() const { return ticks_a_task_ == policy::kUnknownTicks; }
 
  private:
-  std::uint64_t clock_ = 0;  // of the last measure() or begin()
+  Count clock_;  // of the last measure() or begin()
   std::uint64_t finished_then_ = 0;
   std::uint64_t ticks_a_task_ = policy::kUnknownTicks, last_ticks_a_task_ = policy::kUnknownTicks;
   std::uint64_t tasks_ = 0;

@@ -10,48 +10,88 @@ namespace {
 
 using rubato::native::WatchPace;
 using std::chrono::microseconds;
+namespace policy = rubato::native::policy;
 
-TEST(WatchPace, FindsALongHandlerWithin100MicrosecondsOfItsHurry) {
-  WatchPace pace;
-  pace.hurry();
-  // The first look comes at once, by the wake-up, and the third one hands over.
-  microseconds until_third{0};
-  for (int look = 0; look < 2; ++look) {
-    pace.note_look(false);
-    until_third += pace.period();
+constexpr microseconds kHurried{policy::kHurriedMicroseconds}, kShortest{policy::kWatchMicroseconds};
+
+/// Looks until the period is no hurried one any more.
+unsigned hurried_looks(WatchPace& pace, bool is_quiet, bool has_turns) {
+  unsigned looks = 0;
+  for (; looks < 1000; ++looks) {
+    pace.note_look(is_quiet, has_turns);
+    if (pace.period() != kHurried) break;
   }
-  EXPECT_EQ(until_third, microseconds(80));
+  return looks;
+}
+
+TEST(WatchPace, FindsWhatALongHandlerHasSentWithin100Microseconds) {
+  // The system adds about 20 to a sleep.
+  EXPECT_LE(policy::kWaitedMicroseconds + policy::kHurriedMicroseconds + 20, 100u);
 }
 
 TEST(WatchPace, HurriesForEightLooksHoweverQuiet) {
   WatchPace pace;
   pace.hurry();
-  for (int look = 0; look < 7; ++look) {
-    pace.note_look(look % 2 == 0);
-    EXPECT_EQ(pace.period(), microseconds(40)) << look;
-  }
-  pace.note_look(true);
-  EXPECT_EQ(pace.period(), microseconds(500));
+  EXPECT_EQ(pace.period(), kHurried);
+  EXPECT_EQ(hurried_looks(pace, true, false), 7u);
+  EXPECT_EQ(pace.period(), kShortest);
+}
+
+TEST(WatchPace, HurriesBesideTurnsAsLongAsSavedLooksLast) {
+  WatchPace pace;
+  EXPECT_EQ(hurried_looks(pace, false, true), policy::kSavedLooks);
+  EXPECT_EQ(pace.period(), kShortest);
+  EXPECT_EQ(hurried_looks(pace, false, true), 0u);
+}
+
+TEST(WatchPace, SpendsNothingBesideTasksThatAreNoTurns) {
+  WatchPace pace;
+  EXPECT_EQ(hurried_looks(pace, false, false), 0u);
+  EXPECT_EQ(hurried_looks(pace, false, true), policy::kSavedLooks);
+}
+
+TEST(WatchPace, SavesALookAtATimeWhileThereIsNothingToFind) {
+  WatchPace pace;
+  hurried_looks(pace, false, true);
+  for (int look = 0; look < 2; ++look) pace.note_look(true, true);
+  for (int look = 0; look < 3; ++look) pace.note_idle();
+  EXPECT_EQ(hurried_looks(pace, false, true), 5u);
+  for (unsigned look = 0; look < 2 * policy::kSavedLooks; ++look) pace.note_idle();
+  EXPECT_EQ(hurried_looks(pace, false, true), policy::kSavedLooks) << "not more than that";
+}
+
+TEST(WatchPace, ExpectsOthersAfterALongHandlerAndAPause) {
+  WatchPace pace;
+  hurried_looks(pace, false, true);
+  pace.note_long_handler();
+  EXPECT_EQ(hurried_looks(pace, false, true), policy::kSavedLooks);
+  pace.begin();
+  EXPECT_EQ(pace.period(), kHurried);
+  EXPECT_EQ(hurried_looks(pace, false, true), 7 + policy::kSavedLooks);
 }
 
 TEST(WatchPace, LooksLessAndLessBesideAQuietTask) {
   WatchPace pace;
-  pace.note_look(false);
+  pace.note_look(false, false);
   EXPECT_EQ(pace.period(), microseconds(500));
-  pace.note_look(true);
+  EXPECT_FALSE(WatchPace::is_slow(pace.period()));
+  pace.note_look(true, true);
   EXPECT_EQ(pace.period(), microseconds(562));
-  for (int look = 0; look < 100; ++look) pace.note_look(true);
+  EXPECT_TRUE(WatchPace::is_slow(pace.period()));
+  for (int look = 0; look < 100; ++look) pace.note_look(true, false);
   EXPECT_EQ(pace.period(), microseconds(4000));
-  pace.note_look(false);
+  pace.note_look(false, false);
   EXPECT_EQ(pace.period(), microseconds(500));
 }
 
 TEST(WatchPace, HasNoHurryWhereNoWorkerIsBusy) {
   WatchPace pace;
   pace.hurry();
+  EXPECT_FALSE(WatchPace::is_unhurried(pace.period()));
   pace.note_idle();
   EXPECT_EQ(pace.period(), microseconds(500));
-  pace.note_look(false);
+  EXPECT_TRUE(WatchPace::is_unhurried(pace.period()));
+  pace.note_look(false, false);
   EXPECT_EQ(pace.period(), microseconds(500));
 }
 

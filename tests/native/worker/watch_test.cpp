@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -216,6 +217,60 @@ TEST_P(Watch, HandsOverTheTurnsOfActors) {
     told.stop();
     run();
   }
+}
+
+using Clock = std::chrono::steady_clock;
+void spin(std::chrono::microseconds how_long) {
+  const Clock::time_point end = Clock::now() + how_long;
+  while (Clock::now() < end) {
+  }
+}
+struct Stamped {
+  Clock::time_point at;
+};
+struct Least : behavior<Stamped> {
+  explicit Least(std::atomic<Clock::duration>& found) : found_(found) {}
+  void on(Stamped sent) { found_ = std::min(found_.load(), Clock::now() - sent.at); }
+  std::atomic<Clock::duration>& found_;
+};
+struct Step {
+  int left;
+};
+struct Ignoring : behavior<Step> {
+  void on(Step) {}
+};
+/// Short handlers, each of which makes a turn due, then a long one.
+struct Mixed : behavior<Step> {
+  Mixed(actor<Stamped> to, actor<Step> other) : to_(to), other_(other) {}
+  void on(Step step) {
+    if (step.left != 0) {
+      spin(std::chrono::microseconds(1));
+      other_.send(step);
+      return self().send(Step{step.left - 1});
+    }
+    to_.send(Stamped{Clock::now()});
+    spin(std::chrono::microseconds(2000));
+  }
+  actor<Stamped> to_;
+  actor<Step> other_;
+};
+
+/// By one look at the worker's clock: two looks at the same handler would be half a millisecond apart, or a
+/// whole one from the send.
+TEST_P(Watch, FindsALongHandlerBehindShortOnesByASingleLook) {
+  constexpr std::chrono::microseconds kMost{900};
+  std::atomic<Clock::duration> found{Clock::duration::max()};
+  const actor<Stamped> least = spawn<Least>(found);
+  const actor<Step> ignoring = spawn<Ignoring>(), mixed = spawn<Mixed>(least, ignoring);
+  for (int round = 0; round < 200 && found.load() > kMost; ++round) {
+    mixed.send(Step{12'000});
+    run();
+  }
+  EXPECT_LE(found.load(), kMost);
+  mixed.stop();
+  ignoring.stop();
+  least.stop();
+  run();
 }
 
 struct Each {
