@@ -319,8 +319,8 @@ class Turn {
 
   /// True: the actor is idle, or has another turn.
   bool finish() {
-    if (worker_.turn_lag != nullptr && left_ != 0) [[unlikely]]
-      worker_.turn_lag->give_up(cell_, mailbox_);
+    if (--worker_.until_turn_lag == 0) [[unlikely]]
+      give_up();
     const auto [is_empty, released] = mailbox_.finish();
     if (released != nullptr) free_node(released);
     if (is_empty) return true;
@@ -328,6 +328,12 @@ class Turn {
     if (has_fault(Fault::actor_half_linked)) return true;
     schedule_behind(worker_, cell_);  // a push is half-linked: let its thread go on
     return true;
+  }
+
+  /// The turn may wait for another message, or time what giving it up costs.
+  [[gnu::noinline]] void give_up() {
+    worker_.until_turn_lag = 1;
+    if (left_ != 0) worker_.turn_lag->give_up(cell_, mailbox_);
   }
 
   /// `is_mine`: not the last of the queue, which is kept until finish(). `is_counted`: it came through the

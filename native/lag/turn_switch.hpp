@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace rubato::inline v0::native::lag {
 
@@ -20,6 +21,9 @@ class TurnSwitch {
     until_next_ = noted_ < kWindow ? kOftenAtFirst : kSeldom;
     return true;
   }
+  /// The caller counts the giving-ups up to the next whose switch is to be timed, and calls is_due() then.
+  /// @returns how many these are
+  std::uint64_t skip() { return is_given_ ? ~std::uint64_t{0} : std::exchange(until_next_, 1); }
   void note(std::uint64_t ticks) {
     last_[noted_++ % kWindow] = ticks;
     if (noted_ < kWindow) return;

@@ -44,7 +44,6 @@ bool Idling::wait_for_work() {
   Events& events = shared_.events;
   const TraceScope idle(worker_.timer.lane(), TraceSpan::Kind::idle);
   worker_.leave_epochs();  // first: when all are idle, run() may end and free what is left
-  if (worker_.turn_lag != nullptr) worker_.turn_lag->forget_switch();
   if (worker_.has_created_anything()) {
     worker_.enter_epochs();
     return true;
@@ -52,7 +51,9 @@ bool Idling::wait_for_work() {
   const Events::Ticket ticket = events.announce();
   worker_.seen.is_idle.store(true, std::memory_order_seq_cst);
   worker_.forking.want();
+  if (worker_.turn_lag != nullptr) worker_.turn_lag->pause_switch();
   const auto end_idling = [this, &events] {
+    if (worker_.turn_lag != nullptr) worker_.turn_lag->resume_switch();
     worker_.seen.is_idle.store(false, std::memory_order_relaxed);
     events.cancel();
     shared_.watch.note_busy();
@@ -171,6 +172,7 @@ bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
 
 /// Idle when the run ended, and from there straight to here.
 void Idling::pause() {
+  if (worker_.turn_lag != nullptr) worker_.turn_lag->forget_switch();
   const TraceScope idle(worker_.timer.lane(), TraceSpan::Kind::idle),
       parked(worker_.timer.lane(), TraceSpan::Kind::parked);
   worker_.leave_epochs();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include "native/worker/lag_span.hpp"
 #include "native/worker/shared.hpp"
@@ -43,6 +44,7 @@ TurnLag::TurnLag(Worker& worker)
       look_(ticks_of_a_look()),
       until_first_(decider_.first_gap()),
       is_worth_it_(switch_.is_worth_lagging(look_)) {
+  worker_.until_turn_lag = is_worth_it_ ? 1 : switch_.skip();
   count();
 }
 
@@ -78,9 +80,12 @@ lag::Record* TurnLag::new_record(Cell& cell) {
 
 void TurnLag::give_up(Cell& cell, const Mailbox& mailbox) {
   if (mailbox.has_more()) return;  // nothing is given up
-  if (switch_.is_due()) {
+  const bool is_timed = switch_.is_due();
+  if (!is_worth_it_) worker_.until_turn_lag = switch_.skip();
+  if (is_timed) {
     after_ = worker_.counts.finished.get();
     worker_.seizure.set_timed(true);
+    has_waited_ = false;
     switch_began_ = ticks();
     return;
   }
@@ -119,6 +124,11 @@ void TurnLag::give_up(Cell& cell, const Mailbox& mailbox) {
   count();
 }
 
+void TurnLag::forget_switch() {
+  if (std::exchange(switch_began_, 0) == 0) return;
+  if (!worker_.timer.is_on()) worker_.seizure.set_timed(false);
+}
+
 void TurnLag::note_next(const engine::Task& task) {
   if (is_dear_turn(&task)) return;  // notes it itself
   const bool is_next = worker_.counts.finished.get() == after_ + 1;
@@ -140,6 +150,7 @@ void TurnLag::note_dear(std::uint64_t before) {
 void TurnLag::note_switch(std::uint64_t ticks) {
   switch_.note(ticks);
   is_worth_it_ = switch_.is_worth_lagging(look_);
+  if (is_worth_it_) worker_.until_turn_lag = 1;
   count();
 }
 

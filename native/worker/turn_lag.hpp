@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "native/clock.hpp"
 #include "native/lag/idle_lag.hpp"
 #include "native/lag/turn_switch.hpp"
 #include "native/lag/waiting.hpp"
@@ -25,7 +26,8 @@ class TurnLag {
   explicit TurnLag(Worker& worker);
 
   /// The turn has handled the last message that it knows of, and may handle more. Returns when one has come,
-  /// or when waiting makes no sense any more.
+  /// or when waiting makes no sense any more. Where the level is off, it is needed for turns that are timed
+  /// only: it sets Worker::until_turn_lag.
   void give_up(Cell& cell, const Mailbox& mailbox);
 
   // ---- What a switch costs ----
@@ -34,8 +36,20 @@ class TurnLag {
   void note_next(const engine::Task& task);
   /// Notes a turn that is made dear (turn_scheduling.hpp), after the extra work. `before`: its sender's part.
   void note_dear(std::uint64_t before);
-  /// The worker has found nothing: the interval is no switch any more.
-  void forget_switch() { switch_began_ = 0; }
+  /// The worker has found nothing and waits: what it waits for is no part of the switch. A second wait within
+  /// a switch ends it, since the search between the two found nothing.
+  void pause_switch() {
+    if (switch_began_ == 0) return;
+    if (has_waited_) return forget_switch();
+    has_waited_ = true;
+    switch_began_ = ticks() - switch_began_;  // what has passed
+  }
+  /// A run has ended, or the worker pauses.
+  void forget_switch();
+  /// The worker goes on.
+  void resume_switch() {
+    if (switch_began_ != 0) switch_began_ = ticks() - switch_began_;
+  }
 
  private:
   bool must_not_wait(const Cell& cell);
@@ -55,6 +69,7 @@ class TurnLag {
   bool is_worth_it_ = false;             // the level is off where a switch is cheaper than a few looks
   std::uint64_t turn_ = 0, waited_ = 0;  // the turn that has waited last, by number, and when it began to
   std::uint64_t switch_began_ = 0, after_ = 0;  // the switch that is timed, and after which task it is
+  bool has_waited_ = false;                     // within it
 };
 
 }  // namespace rubato::inline v0::native

@@ -137,6 +137,7 @@ void Worker::fail() noexcept {
 }
 
 void Worker::run_tasks() {
+  if (turn_lag != nullptr) turn_lag->forget_switch();
   enter_epochs();
   sharing.time_from_here();
   const Events& events = shared.events;

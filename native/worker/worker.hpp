@@ -133,6 +133,8 @@ class alignas(128) Worker : public engine::ThreadState {
   Idling idling{*this};
   Forking forking{*this};
   std::unique_ptr<TurnLag> turn_lag;  // null: turns do not lag
+  /// Turns up to the next that turn_lag looks after when it is given up. Without one it is never reached.
+  std::uint64_t until_turn_lag = ~std::uint64_t{0};
   CpuBinding cpu;
   SeenByOthers seen;
   Seizure<SeizureAtomics> seizure;

@@ -163,8 +163,8 @@ struct Player : behavior<Ball, actor<Ball>, Enough> {
 struct Pair {
   actor<Ball, actor<Ball>, Enough> one, other;
 };
-Pair spawn_pair() {
-  const Pair pair{spawn<Player>(), spawn<Player>()};
+Pair spawn_pair(const Spawn& of_one = {}, const Spawn& of_other = {}) {
+  const Pair pair{spawn<Player>(of_one), spawn<Player>(of_other)};
   pair.one.send(actor<Ball>(pair.other));
   pair.other.send(actor<Ball>(pair.one));
   return pair;
@@ -194,6 +194,26 @@ TEST_F(Native_TurnLag, WhatASwitchCostsIsMeasured) {
   native::configure(options);
   play(20'000);
   EXPECT_GT(native::counters().turn_switch_ns, 0u);
+}
+
+/// Two actors on a worker each, which has nothing else: it runs dry after each of its turns.
+TEST_F(Native_TurnLag, WhatASwitchCostsAWorkerThatRunsDryIsMeasuredWithoutItsWait) {
+  native::configure(two_workers({.kind = Kind::on, .levels = native::Lagging::kTurns}));
+  if (cpus() < 2) return;
+  constexpr std::uint64_t kRounds = 10'000;
+  const Pair pair = spawn_pair({.core = 0, .lag = Lag::never}, {.core = 1, .lag = Lag::never});
+  run();
+  const auto began = std::chrono::steady_clock::now();
+  pair.one.send(Ball{kRounds});
+  run();
+  const double ns =
+      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();
+  const double found = static_cast<double>(native::counters().turn_switch_ns);
+  EXPECT_GT(found, 0);
+  // Two turns of a worker are two messages apart, of which one is handled by the other worker.
+  EXPECT_LT(found, ns / kRounds);
+  pair.one.send(Enough{}), pair.other.send(Enough{});
+  run();
 }
 
 struct Slow : behavior<Enough> {

@@ -36,6 +36,16 @@ TEST(Lag_TurnSwitch, OneOf32IsTimedAtFirstAndOneOf1024Later) {
   EXPECT_EQ(until_due(cost), 1024u);
 }
 
+TEST(Lag_TurnSwitch, ACallerThatCountsItselfTimesTheSameOnes) {
+  TurnSwitch cost;
+  EXPECT_EQ(cost.skip(), 32u);
+  EXPECT_TRUE(cost.is_due());
+  EXPECT_FALSE(cost.is_due()) << "the first of 32";
+  EXPECT_EQ(cost.skip(), 31u);
+  EXPECT_TRUE(cost.is_due());
+  EXPECT_EQ(TurnSwitch(300).skip(), ~std::uint64_t{0});
+}
+
 TEST(Lag_TurnSwitch, OneThatIsGivenIsNotTimed) {
   TurnSwitch cost(300);
   EXPECT_EQ(until_due(cost), 0u);
