@@ -26,8 +26,8 @@ void prepare([[maybe_unused]] std::uint64_t seed) {
 
 std::uint64_t digest_of(const State& s) {
   std::uint64_t digest = mix64(s.sum);
-  for (const std::atomic<std::uint64_t>* count :
-       {&s.jobs, &s.handled, &s.dead_jobs, &s.asked, &s.watched, &s.timers, &s.pulses, &s.clocks, &s.events})
+  for (const std::atomic<std::uint64_t>* count : {&s.jobs, &s.handled, &s.dead_jobs, &s.asked, &s.watched,
+                                                  &s.timers, &s.pulses, &s.clocks, &s.events, &s.toils})
     digest = mix64(digest ^ *count);
   return digest;
 }
@@ -47,6 +47,8 @@ void check(State& s, const ActorCounters& before, const ActorCounters& after) {
   expect_equal(s, s.ended_clocks, s.clocks, "clocks that ended, and were spawned");
   expect_equal(s, s.handled_events + s.dead_events, s.events, "events handled or dead, and sent");
   expect_equal(s, s.ended_stations, s.stations, "stations and relays that ended, and were spawned");
+  expect_equal(s, s.toiled, s.toils, "toils handled, and sent");
+  expect_equal(s, s.ended_crews, s.crews, "crews that ended, and began");
   expect_equal(s, s.destroyed, s.made, "behaviors destroyed, and made");
   expect_equal(s, after.stopped - before.stopped, after.spawned - before.spawned,
                "actors stopped, and spawned");

@@ -7,6 +7,7 @@
 
 #include "tests/actor_programs/actors.hpp"
 #include "tests/actor_programs/clocks.hpp"
+#include "tests/actor_programs/crews.hpp"
 #include "tests/actor_programs/stations.hpp"
 
 namespace actor_programs {
@@ -193,6 +194,9 @@ void begin(std::uint64_t seed, bool has_threads) {
     cast->sinks.push_back(
         spawn<Dropping>({.mailbox = {.capacity = capacity, .when_full = kDropping[random.below(4)]}}));
   }
+  Rng of_crews(mix64(seed ^ 0x6372657773));
+  if (of_crews.below(4) == 0)
+    for (std::uint64_t left = 1 + of_crews.below(3); left != 0; --left) spawn_crew(of_crews());
   for (std::uint64_t left = 1 + random.below(6); left != 0; --left)
     send_unnumbered(random(), static_cast<std::uint32_t>(2 + random.below(7)));
 }

@@ -32,7 +32,8 @@ struct State {
   std::atomic<std::uint64_t> clocks{0}, ended_clocks{0};
   std::atomic<std::uint64_t> events{0}, handled_events{0}, dead_events{0};
   std::atomic<std::uint64_t> stations{0}, ended_stations{0};  ///< and relays
-  std::atomic<std::uint64_t> made{0}, destroyed{0};           ///< behaviors
+  std::atomic<std::uint64_t> toils{0}, toiled{0}, crews{0}, ended_crews{0};
+  std::atomic<std::uint64_t> made{0}, destroyed{0};  ///< behaviors
   std::atomic<std::uint64_t> violations{0};
   std::mutex mutex;
   std::string first_violation;
