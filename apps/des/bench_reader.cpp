@@ -12,6 +12,7 @@
 #include "apps/common/input_error.hpp"
 #include "apps/common/line_reader.hpp"
 #include "apps/des/lookup_table.hpp"
+#include "base/rng.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -41,7 +42,10 @@ std::string quoted(std::string_view name) {
 
 class BenchReader {
  public:
-  explicit BenchReader(const std::string& path) : reader_(path) {}
+  BenchReader(const std::string& path, InitialState initial, std::uint64_t seed)
+      : reader_(path),
+        initial_(initial),
+        rng_(mix64(seed ^ 0x7374617465ULL)) {}  // apart from the vectors' sequence
 
   Circuit read() {
     std::string_view line;
@@ -58,12 +62,13 @@ class BenchReader {
                                   circuit_.names[g].substr(0, 40) + ") or a gate was expected");
       }
     }
-    if (circuit_.inputs.empty()) reader_.fail("the circuit has no INPUT(NET)");
+    if (circuit_.inputs.empty() && circuit_.flip_flops.empty())
+      reader_.fail("the circuit has no INPUT(NET) and no flip-flop");
     if (circuit_.outputs.empty()) reader_.fail("the circuit has no OUTPUT(NET)");
     const std::uint32_t cyclic = levelize(circuit_);
     if (cyclic != circuit_.gates()) {
       fail_at(driven_at_[cyclic], "gate " + quoted(circuit_.names[cyclic]) +
-                                      " depends on itself: a combinational circuit was expected");
+                                      " depends on itself: a flip-flop (DFF) was expected on every cycle");
     }
     return std::move(circuit_);
   }
@@ -107,14 +112,29 @@ class BenchReader {
 
   GateKind kind(std::string_view word) {
     static const std::unordered_map<std::string, GateKind> kKinds = {
-        {"and", GateKind::and_}, {"nand", GateKind::nand}, {"or", GateKind::or_},
-        {"nor", GateKind::nor},  {"xor", GateKind::xor_},  {"xnor", GateKind::xnor},
-        {"not", GateKind::inv},  {"buf", GateKind::buf},   {"buff", GateKind::buf}};
+        {"and", GateKind::and_}, {"nand", GateKind::nand}, {"or", GateKind::or_},   {"nor", GateKind::nor},
+        {"xor", GateKind::xor_}, {"xnor", GateKind::xnor}, {"not", GateKind::inv},  {"buf", GateKind::buf},
+        {"buff", GateKind::buf}, {"dff", GateKind::dff},   {"dff0", GateKind::dff}, {"dff1", GateKind::dff}};
     const auto found = kKinds.find(lower(word));
     if (found != kKinds.end()) return found->second;
-    if (lower(word) == "dff")
-      reader_.fail("the circuit has flip-flops: a combinational circuit was expected");
-    reader_.fail(quoted(word) + " is no gate: AND, NAND, OR, NOR, XOR, XNOR, NOT, BUF or LUT was expected");
+    reader_.fail(quoted(word) +
+                 " is no gate: AND, NAND, OR, NOR, XOR, XNOR, NOT, BUF, LUT or DFF was expected");
+  }
+
+  void flip_flop(std::uint32_t g, char state, std::vector<std::uint32_t> pins) {
+    if (pins.size() != 1) {
+      reader_.fail("a flip-flop has one input, D, but " + std::to_string(pins.size()) +
+                   " are given: its clock is that of the simulation");
+    }
+    circuit_.flip_flops.push_back(g);
+    circuit_.initial_state.push_back(begins_at_one(state) ? 1 : 0);
+    become(g, GateKind::dff, std::move(pins));
+  }
+
+  /// `state`: the digit of DFF0 or DFF1, or another character.
+  bool begins_at_one(char state) {
+    if (state == '0' || state == '1') return state == '1';
+    return initial_ == InitialState::random ? rng_.below(2) != 0 : initial_ == InitialState::ones;
   }
 
   void statement(std::string_view line) {
@@ -137,6 +157,7 @@ class BenchReader {
       return table(g, trimmed(word.substr(3)), list);
     const GateKind gate_kind = kind(word);
     std::vector<std::uint32_t> pins = nets(list);
+    if (gate_kind == GateKind::dff) return flip_flop(g, word.back(), std::move(pins));
     const bool is_unary = gate_kind == GateKind::inv || gate_kind == GateKind::buf;
     if (is_unary && pins.size() != 1) {
       reader_.fail("NOT and BUF have one input, but " + std::to_string(pins.size()) + " are given");
@@ -174,11 +195,12 @@ class BenchReader {
 
   void constant(std::uint32_t g, bool value) { constants_.push_back({g, value}); }
 
-  /// A constant compares an input with itself: all pins that change at one time change before a gate
-  /// evaluates, so its output never changes.
+  /// A constant compares an input, or a flip-flop, with itself: all pins that change at one time change
+  /// before a gate evaluates, so its output never changes.
   void drive_constants() {
-    if (circuit_.inputs.empty()) return;  // refused below
-    const std::uint32_t any = circuit_.inputs.front();
+    const auto& sources = circuit_.inputs.empty() ? circuit_.flip_flops : circuit_.inputs;
+    if (sources.empty()) return;  // refused below
+    const std::uint32_t any = sources.front();
     for (const auto& [g, value] : constants_) become(g, value ? GateKind::xnor : GateKind::xor_, {any, any});
   }
 
@@ -231,6 +253,8 @@ class BenchReader {
   }
 
   LineReader reader_;
+  InitialState initial_;
+  Rng rng_;
   Circuit circuit_;
   std::unordered_map<std::string, std::uint32_t> number_;
   std::vector<std::uint64_t> named_at_, driven_at_;  // lines; 0: not driven yet
@@ -240,6 +264,8 @@ class BenchReader {
 
 }  // namespace
 
-Circuit read_bench(const std::string& path) { return BenchReader(path).read(); }
+Circuit read_bench(const std::string& path, InitialState initial, std::uint64_t seed) {
+  return BenchReader(path, initial, seed).read();
+}
 
 }  // namespace rubato::apps

@@ -28,6 +28,8 @@ std::uint32_t nominal_delay(GateKind kind, std::uint32_t fan_in) {
     case GateKind::xor_:
     case GateKind::xnor:
       return 30 + 8 * further;
+    case GateKind::dff:
+      return 40;
   }
   return 0;
 }
@@ -40,9 +42,12 @@ std::uint32_t levelize(Circuit& circuit) {
   std::vector<std::uint32_t> missing(gates);
   circuit.levelized.clear();
   for (std::uint32_t g = 0; g < gates; ++g) {
+    if (circuit.is_source(g)) {
+      circuit.levelized.push_back(g);
+      continue;
+    }
     missing[g] = static_cast<std::uint32_t>(circuit.pins[g].size());
     for (const std::uint32_t net : circuit.pins[g]) fan_out[net].push_back(g);
-    if (missing[g] == 0) circuit.levelized.push_back(g);
   }
   for (std::size_t next = 0; next < circuit.levelized.size(); ++next) {
     for (const std::uint32_t g : fan_out[circuit.levelized[next]]) {
@@ -80,24 +85,38 @@ std::uint64_t critical_path(const Circuit& circuit) {
   std::vector<std::uint64_t> arrival(circuit.gates(), 0);
   std::uint64_t longest = 0;
   for (const std::uint32_t g : circuit.levelized) {
-    for (const std::uint32_t net : circuit.pins[g]) arrival[g] = std::max(arrival[g], arrival[net]);
+    if (!circuit.is_source(g)) {
+      for (const std::uint32_t net : circuit.pins[g]) arrival[g] = std::max(arrival[g], arrival[net]);
+    }
     arrival[g] += circuit.delays[g];
     longest = std::max(longest, arrival[g]);
   }
   return longest;
 }
 
-std::vector<std::uint8_t> settle(const Circuit& circuit, const std::vector<std::uint8_t>& inputs) {
+std::vector<std::uint8_t> settle(const Circuit& circuit, const std::vector<std::uint8_t>& inputs,
+                                 const std::vector<std::uint8_t>& state) {
   std::vector<std::uint8_t> value(circuit.gates(), 0);
   for (std::size_t i = 0; i < circuit.inputs.size(); ++i) value[circuit.inputs[i]] = inputs[i];
+  for (std::size_t f = 0; f < circuit.flip_flops.size(); ++f) value[circuit.flip_flops[f]] = state[f];
   for (const std::uint32_t g : circuit.levelized) {
+    if (circuit.is_source(g)) continue;
     const auto& pins = circuit.pins[g];
-    if (pins.empty()) continue;
     std::uint64_t word = 0;
     for (std::size_t p = 0; p < pins.size(); ++p) word |= std::uint64_t{value[pins[p]]} << p;
     value[g] = gate_value(circuit.kinds[g], word, static_cast<std::uint32_t>(pins.size())) ? 1 : 0;
   }
   return value;
+}
+
+std::vector<std::uint8_t> settle_initially(const Circuit& circuit) {
+  return settle(circuit, std::vector<std::uint8_t>(circuit.inputs.size(), 0), circuit.initial_state);
+}
+
+std::vector<std::uint8_t> next_state(const Circuit& circuit, const std::vector<std::uint8_t>& values) {
+  std::vector<std::uint8_t> state;
+  for (const std::uint32_t f : circuit.flip_flops) state.push_back(values[circuit.pins[f].front()]);
+  return state;
 }
 
 }  // namespace rubato::apps

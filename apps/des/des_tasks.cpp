@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Timestamps are 2 * time for changes of pins and 2 * time + 1 for evaluations, which so see all changes of
-// their time. A gate is one cache line and one locale: a task writes only its own gate's line (and row of
-// samples), whatever its type.
+// their time. A flip-flop is a gate whose evaluation waits for the clock edge: its timestamp is just below
+// that of changes at the edge's time. A gate is one cache line and one locale: a task writes only its own
+// gate's line (and row of samples), whatever its type.
 #include "apps/des/des_tasks.hpp"
 
 #include <algorithm>
@@ -71,11 +72,31 @@ const std::uint64_t* input_changes =
 SampleLine* sample_lines = nullptr;
 std::uint32_t lines_per_row = 0;
 std::uint64_t vector_period = 1;
+std::uint64_t last_edge = 0;  // of the clock
 LogTasks log_tasks = LogTasks::none;
 bool on_heap = false;  // events are
 Log* logs = nullptr;
 
 Locale locale_of(const Gate* gate) { return static_cast<std::uint64_t>(gate - gates); }
+
+std::uint64_t edge_timestamp(std::uint64_t time) { return 2 * time - 1; }
+
+// When a gate whose pin changes is evaluated.
+
+/// Circuits without flip-flops: at the pins' time.
+struct Combinational {
+  static std::uint64_t evaluation_after(const Gate*, std::uint64_t change) { return change + 1; }
+};
+
+/// Circuits with flip-flops, each of which waits for the next clock edge. After the last edge there is no
+/// further evaluation: it is the one created before.
+struct Clocked {
+  static std::uint64_t evaluation_after(const Gate* gate, std::uint64_t change) {
+    if (gate->kind != GateKind::dff) return change + 1;
+    const std::uint64_t edge = (change / 2 / vector_period + 1) * vector_period;
+    return edge <= last_edge ? edge_timestamp(edge) : gate->evaluation.get();
+  }
+};
 
 void append(Log* log, std::uint32_t net, std::uint64_t time_and_value) {
   const std::uint64_t index = log->used;
@@ -98,47 +119,48 @@ void create_log_task(std::uint32_t net, std::uint64_t time_and_value) {
   }
 }
 
-template <TaskType type>
+template <TaskType type, class Clock>
 void evaluate(Gate* gate);
 
 /// A pin takes a value. The first one of a time has the gate evaluated.
-template <TaskType type>
+template <TaskType type, class Clock>
 void change_pin(Gate* gate, std::uint32_t pin, std::uint32_t value) {
-  const std::uint64_t next = timestamp() + 1;
+  const std::uint64_t next = Clock::evaluation_after(gate, timestamp());
   const std::uint64_t bit = std::uint64_t{1} << pin;
   gate->pin_events += 1;
   gate->pins = value != 0 ? gate->pins | bit : gate->pins & ~bit;
   if (gate->evaluation == next) return;
   gate->evaluation = next;
-  create<type>(evaluate<type>, {.at = next, .on = locale_of(gate)}, gate);
+  create<type>(evaluate<type, Clock>, {.at = next, .on = locale_of(gate)}, gate);
 }
 
-template <TaskType type>
+template <TaskType type, class Clock>
 void apply(PinEvent* event) {
-  change_pin<type>(event->gate, event->pin, event->value);
+  change_pin<type, Clock>(event->gate, event->pin, event->value);
   std::free(event);
 }
 
-template <TaskType type>
+template <TaskType type, class Clock>
 void create_change(Gate* gate, std::uint32_t pin, std::uint64_t at, std::uint32_t value) {
-  if (!on_heap) return create<type>(change_pin<type>, {.at = at, .on = locale_of(gate)}, gate, pin, value);
+  if (!on_heap)
+    return create<type>(change_pin<type, Clock>, {.at = at, .on = locale_of(gate)}, gate, pin, value);
   auto* const event = static_cast<PinEvent*>(std::malloc(sizeof(PinEvent)));
   *event = {gate, pin, value};
-  create<type>(apply<type>, {.at = at, .on = locale_of(gate)}, event);
+  create<type>(apply<type, Clock>, {.at = at, .on = locale_of(gate)}, event);
 }
 
-template <TaskType type>
+template <TaskType type, class Clock>
 void create_changes(const Sink* first, const Sink* last, std::uint64_t when, std::uint32_t value) {
   create_all<type>(
       first, last,
       [](const Sink* sink, std::uint64_t at, std::uint32_t v) {
-        create_change<type>(gates + sink->gate, sink->pin, at, v);
+        create_change<type, Clock>(gates + sink->gate, sink->pin, at, v);
       },
       when, value);
 }
 
 /// The gate's net will show `value` from `time` on. `others`: children that the task creates besides.
-template <TaskType type>
+template <TaskType type, class Clock>
 void drive(Gate* gate, std::uint64_t time, bool value, std::uint32_t others) {
   gate->toggles += 1;
   gate->waveform = next_waveform(gate->waveform, time, value);
@@ -155,47 +177,53 @@ void drive(Gate* gate, std::uint64_t time, bool value, std::uint32_t others) {
   const Sink* const first = sinks + gate->first_sink;
   const Sink* const last = first + gate->sink_count;
   if (gate->sink_count + others <= static_cast<std::uint32_t>(kMaxTrackedChildren)) {
-    create_changes<type>(first, last, time << 1, static_cast<std::uint32_t>(bit));
+    create_changes<type, Clock>(first, last, time << 1, static_cast<std::uint32_t>(bit));
   } else {
-    create<type>(create_changes<type>, {.at = timestamp()}, first, last, time << 1,
+    create<type>(create_changes<type, Clock>, {.at = timestamp()}, first, last, time << 1,
                  static_cast<std::uint32_t>(bit));
   }
 }
 
-template <TaskType type>
+template <TaskType type, class Clock>
 void evaluate(Gate* gate) {
   const bool value = gate_value(gate->kind, gate->pins, gate->fan_in);
   if (value == (gate->value != 0)) return;
   gate->value = static_cast<std::uint8_t>(value ? 1 : 0);
-  drive<type>(gate, timestamp() / 2 + gate->delay, value, 0);
+  drive<type, Clock>(gate, timestamp() / 2 + gate->delay, value, 0);
 }
 
 /// A primary input changes now, and then at the times that follow `change`.
-template <TaskType type>
+template <TaskType type, class Clock>
 void change_input(Gate* gate, const std::uint64_t* change) {
   const bool value = gate->value == 0;
   gate->value = static_cast<std::uint8_t>(value ? 1 : 0);
   const std::uint64_t next = change[1];
   if (next != 0) {
-    create<type>(change_input<type>, {.at = next << 1, .on = locale_of(gate)}, gate, change + 1);
+    create<type>(change_input<type, Clock>, {.at = next << 1, .on = locale_of(gate)}, gate, change + 1);
   }
-  drive<type>(gate, change[0], value, next != 0 ? 1 : 0);
+  drive<type, Clock>(gate, change[0], value, next != 0 ? 1 : 0);
 }
 
-template <TaskType type>
+template <TaskType type, class Clock>
 void run_tasks(const Circuit& circuit, const std::vector<std::size_t>& first_change) {
   for (std::size_t i = 0; i < circuit.inputs.size(); ++i) {
     const std::uint64_t* const change = input_changes + first_change[i];
     Gate* const gate = gates + circuit.inputs[i];
     if (*change == 0) continue;
-    create<type>(change_input<type>, {.at = *change << 1, .on = locale_of(gate)}, gate, change);
+    create<type>(change_input<type, Clock>, {.at = *change << 1, .on = locale_of(gate)}, gate, change);
+  }
+  // Flip-flops that the first edge changes even if their D pin does not change before.
+  for (const std::uint32_t f : circuit.flip_flops) {
+    Gate* const gate = gates + f;
+    const std::uint64_t edge = gate->evaluation;
+    if (edge != 0) create<type>(evaluate<type, Clock>, {.at = edge, .on = locale_of(gate)}, gate);
   }
   run();
 }
 
-std::vector<Gate> make_gates(const Circuit& circuit, std::vector<Sink>& all_sinks) {
+std::vector<Gate> make_gates(const Circuit& circuit, const Stimulus& stimulus, std::vector<Sink>& all_sinks) {
   std::vector<Gate> made(circuit.gates());
-  const auto settled = settle(circuit, std::vector<std::uint8_t>(circuit.inputs.size(), 0));
+  const auto settled = settle_initially(circuit);
   std::vector<std::vector<Sink>> by_net(circuit.gates());
   for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
     std::uint64_t word = 0;
@@ -217,12 +245,17 @@ std::vector<Gate> make_gates(const Circuit& circuit, std::vector<Sink>& all_sink
   }
   for (std::uint32_t row = 0; row < circuit.outputs.size(); ++row)
     made[circuit.outputs[row]].sample_row = row;
+  for (const std::uint32_t f : circuit.flip_flops) {
+    made[f].delay += 1;  // evaluated one unit of time before the edge
+    if (stimulus.has_edges() && settled[circuit.pins[f].front()] != settled[f])
+      made[f].evaluation = edge_timestamp(stimulus.vector_time(1));
+  }
   return made;
 }
 
 std::vector<std::vector<std::uint8_t>> read_samples(const Circuit& circuit, std::size_t vectors) {
   std::vector<std::uint8_t> current;
-  const auto before = settle(circuit, std::vector<std::uint8_t>(circuit.inputs.size(), 0));
+  const auto before = settle_initially(circuit);
   for (const std::uint32_t net : circuit.outputs) current.push_back(before[net]);
   std::vector<std::vector<std::uint8_t>> settled;
   for (std::size_t k = 0; k < vectors; ++k) {
@@ -241,7 +274,7 @@ std::vector<std::vector<std::uint8_t>> read_samples(const Circuit& circuit, std:
 SimulationResult simulate(const Circuit& circuit, const Stimulus& stimulus, TaskType type, LogTasks log,
                           Events events, const SimulationResult* expected) {
   std::vector<Sink> all_sinks;
-  std::vector<Gate> all_gates = make_gates(circuit, all_sinks);
+  std::vector<Gate> all_gates = make_gates(circuit, stimulus, all_sinks);
   std::vector<std::uint64_t> changes;
   std::vector<std::size_t> first_change;
   for (std::size_t i = 0; i < circuit.inputs.size(); ++i) {
@@ -250,7 +283,7 @@ SimulationResult simulate(const Circuit& circuit, const Stimulus& stimulus, Task
     for (std::size_t k = 0; k < stimulus.vectors.size(); ++k) {
       if (stimulus.vectors[k][i] == driven) continue;
       driven ^= 1;
-      changes.push_back((k + 1) * stimulus.period);
+      changes.push_back(stimulus.vector_time(k));
     }
     changes.push_back(0);
   }
@@ -271,11 +304,18 @@ SimulationResult simulate(const Circuit& circuit, const Stimulus& stimulus, Task
   input_changes = changes.data();
   sample_lines = all_samples.data();
   vector_period = stimulus.period;
+  last_edge = stimulus.has_edges() ? stimulus.last_time() : 0;
   log_tasks = log;
   on_heap = events == Events::heap;
   logs = all_logs.data();
 
-  with_type(type, [&]<TaskType chosen> { run_tasks<chosen>(circuit, first_change); });
+  with_type(type, [&]<TaskType chosen> {
+    if (circuit.flip_flops.empty()) {
+      run_tasks<chosen, Combinational>(circuit, first_change);
+    } else {
+      run_tasks<chosen, Clocked>(circuit, first_change);
+    }
+  });
 
   SimulationResult result;
   for (const Gate& gate : all_gates) {

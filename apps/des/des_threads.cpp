@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A net keeps its changes in a list that its driver alone appends to, and a clock: all earlier changes are in
 // the list. A gate reads the lists of its pins, each at its own pace. Advancing a clock without a change is
-// what a null message is in the publications. Circuits have no cycles, so no gate waits for ever.
+// what a null message is in the publications. A flip-flop knows its net until after the next clock edge,
+// whatever its D pin does. Every cycle has a flip-flop, so no gate waits for ever.
 //
 // A gate without work is parked at the pin whose clock is least. The driver of that pin wakes it, and no
 // other: until that clock advances, the gate could do nothing.
@@ -85,8 +86,9 @@ struct alignas(64) Process {
   std::vector<std::uint32_t> sinks;
   std::vector<std::uint64_t> stimuli;  // times at which a primary input changes
   std::size_t stimulus = 0;
-  std::uint64_t values = 0;  // of the pins
-  std::uint64_t count = 0;   // changes of the net, which are released later
+  std::uint64_t edge = kForever;  // of a flip-flop: the next one that the clock has
+  std::uint64_t values = 0;       // of the pins
+  std::uint64_t count = 0;        // changes of the net, which are released later
   Chunk* last = nullptr;
   std::uint64_t pin_events = 0;
   std::uint64_t waveform = 0;
@@ -135,8 +137,12 @@ class alignas(64) Queue {
 class Simulation {
  public:
   Simulation(const Circuit& circuit, const Stimulus& stimulus, std::uint32_t threads)
-      : circuit_(circuit), nets_(circuit.gates()), processes_(circuit.gates()), queues_(threads) {
-    const auto settled = settle(circuit, std::vector<std::uint8_t>(circuit.inputs.size(), 0));
+      : circuit_(circuit),
+        stimulus_(stimulus),
+        nets_(circuit.gates()),
+        processes_(circuit.gates()),
+        queues_(threads) {
+    const auto settled = settle_initially(circuit);
     std::uint32_t sources = 0;
     for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
       Process& process = processes_[g];
@@ -148,18 +154,19 @@ class Simulation {
         process.pins.emplace_back(nets_[net]);
         processes_[net].sinks.push_back(g);
       }
-      if (!process.pins.empty()) {
+      if (!circuit.is_source(g)) {
         process.parked_at = circuit.pins[g][0];  // all clocks are 0
       } else {
         queues_[sources++ % threads].push(processes_, g);
       }
+      if (circuit.kinds[g] == GateKind::dff) process.edge = edge_after(stimulus.vector_time(0));
     }
     for (std::size_t i = 0; i < circuit.inputs.size(); ++i) {
       std::uint8_t driven = 0;
       for (std::size_t k = 0; k < stimulus.vectors.size(); ++k) {
         if (stimulus.vectors[k][i] == driven) continue;
         driven ^= 1;
-        processes_[circuit.inputs[i]].stimuli.push_back((k + 1) * stimulus.period);
+        processes_[circuit.inputs[i]].stimuli.push_back(stimulus.vector_time(k));
       }
     }
     unfinished_ = circuit.gates();
@@ -177,8 +184,10 @@ class Simulation {
       if (found == kNone) return;
       if (processes_[found].pins.empty()) {
         drive_input(found, queues_[thread]);
+      } else if (circuit_.kinds[found] == GateKind::dff) {
+        simulate<true>(found, queues_[thread]);
       } else {
-        simulate(found, queues_[thread]);
+        simulate<false>(found, queues_[thread]);
       }
     }
   }
@@ -200,7 +209,7 @@ class Simulation {
       return a.time != b.time ? a.time < b.time : a.net < b.net;
     });
     found.settled.assign(stimulus.vectors.size(), std::vector<std::uint8_t>(circuit_.outputs.size()));
-    const auto before = settle(circuit_, std::vector<std::uint8_t>(circuit_.inputs.size(), 0));
+    const auto before = settle_initially(circuit_);
     for (std::size_t o = 0; o < circuit_.outputs.size(); ++o) {
       Cursor cursor(nets_[circuit_.outputs[o]]);
       std::uint8_t value = before[circuit_.outputs[o]];
@@ -265,6 +274,7 @@ class Simulation {
     }
   }
 
+  template <bool is_flip_flop>
   void simulate(std::uint32_t gate, Queue& queue) {
     Process& process = processes_[gate];
     const std::uint64_t delay = circuit_.delays[gate];
@@ -275,8 +285,11 @@ class Simulation {
         const std::uint64_t clock = process.pins[p].net().clock.load(std::memory_order_acquire);
         if (clock < known) known = clock, least = p;
       }
-      const std::uint64_t reached = take_in(gate, process, known);
-      release(gate, reached == kForever ? kForever : reached + delay, queue);
+      const std::uint64_t reached =
+          is_flip_flop ? clock_in(gate, process, known) : take_in(gate, process, known);
+      const std::uint64_t cause =
+          is_flip_flop ? process.edge : reached;  // of the net's next change, at the earliest
+      release(gate, cause == kForever ? kForever : cause + delay, queue);
       if (reached == kForever) {
         unfinished_.fetch_sub(1, std::memory_order_acq_rel);
         return;
@@ -313,7 +326,31 @@ class Simulation {
     }
   }
 
+  /// The same of a flip-flop, which evaluates at clock edges: each sees the changes before its time.
+  std::uint64_t clock_in(std::uint32_t flip_flop, Process& process, std::uint64_t known) {
+    Cursor& pin = process.pins.front();
+    for (unsigned taken = 0;; ++taken) {
+      const std::uint64_t change = pin.peek(), time = change >> 1;
+      for (; process.edge <= std::min(time, known); process.edge = edge_after(process.edge)) {
+        if ((process.values != 0) != process.value)
+          toggle(flip_flop, process.edge + circuit_.delays[flip_flop]);
+      }
+      if (time >= std::min(known, kForever >> 1)) return known;
+      if (taken == kBatch) return time;
+      process.values = change & 1;
+      pin.advance();
+      ++process.pin_events;
+    }
+  }
+
+  /// The clock edge behind the one at `time`, or kForever.
+  std::uint64_t edge_after(std::uint64_t time) const {
+    const std::uint64_t next = time + stimulus_.period;
+    return next <= stimulus_.last_time() ? next : kForever;
+  }
+
   const Circuit& circuit_;
+  const Stimulus& stimulus_;
   std::vector<Net> nets_;
   std::vector<Process> processes_;
   std::vector<Queue> queues_;

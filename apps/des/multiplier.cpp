@@ -1,58 +1,42 @@
 // SPDX-License-Identifier: MIT
 // The carry-save array multiplier: WIDTH - 1 rows of adders that hand sums down and carries down-left, then a
 // ripple-carry row.
-#include <charconv>
 #include <cstddef>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "apps/common/input_error.hpp"
-#include "apps/des/circuit.hpp"
+#include "apps/des/builder.hpp"
+#include "apps/des/generated.hpp"
 
 namespace rubato::apps {
 namespace {
 
-constexpr std::uint32_t kMaxWidth = 1024;
 constexpr std::uint32_t kNone = ~std::uint32_t{0};  // a net that is constantly 0
 
-class Builder {
- public:
-  std::uint32_t gate(GateKind kind, std::string name, std::vector<std::uint32_t> pins) {
-    circuit.names.push_back(std::move(name));
-    circuit.kinds.push_back(kind);
-    circuit.pins.push_back(std::move(pins));
-    return circuit.gates() - 1;
-  }
-
-  /// Sum and carry of up to three bits; nets named after `cell`.
-  std::pair<std::uint32_t, std::uint32_t> add(const std::string& cell, std::uint32_t a, std::uint32_t b,
-                                              std::uint32_t c) {
-    if (a == kNone) std::swap(a, c);
-    if (b == kNone) std::swap(b, c);
-    if (a == kNone) std::swap(a, b);
-    if (b == kNone) return {a, kNone};
-    const std::uint32_t half = gate(GateKind::xor_, cell + (c == kNone ? "_s" : "_x"), {a, b});
-    const std::uint32_t both = gate(GateKind::and_, cell + (c == kNone ? "_c" : "_g"), {a, b});
-    if (c == kNone) return {half, both};
-    const std::uint32_t sum = gate(GateKind::xor_, cell + "_s", {half, c});
-    const std::uint32_t passed = gate(GateKind::and_, cell + "_p", {half, c});
-    return {sum, gate(GateKind::or_, cell + "_c", {both, passed})};
-  }
-
-  Circuit circuit;
-};
+/// Sum and carry of up to three bits; nets named after `cell`.
+std::pair<std::uint32_t, std::uint32_t> add(CircuitBuilder& build, const std::string& cell, std::uint32_t a,
+                                            std::uint32_t b, std::uint32_t c) {
+  if (a == kNone) std::swap(a, c);
+  if (b == kNone) std::swap(b, c);
+  if (a == kNone) std::swap(a, b);
+  if (b == kNone) return {a, kNone};
+  const std::uint32_t half = build.gate(GateKind::xor_, cell + (c == kNone ? "_s" : "_x"), {a, b});
+  const std::uint32_t both = build.gate(GateKind::and_, cell + (c == kNone ? "_c" : "_g"), {a, b});
+  if (c == kNone) return {half, both};
+  const std::uint32_t sum = build.gate(GateKind::xor_, cell + "_s", {half, c});
+  const std::uint32_t passed = build.gate(GateKind::and_, cell + "_p", {half, c});
+  return {sum, build.gate(GateKind::or_, cell + "_c", {both, passed})};
+}
 
 }  // namespace
 
 Circuit generate_csa(std::uint32_t width) {
-  Builder build;
+  CircuitBuilder build;
   std::vector<std::uint32_t> a(width), b(width), product;
-  const auto name = [](const char* what, std::uint32_t i) { return what + std::to_string(i); };
-  for (std::uint32_t i = 0; i < width; ++i) a[i] = build.gate(GateKind::input, name("a", i), {});
-  for (std::uint32_t j = 0; j < width; ++j) b[j] = build.gate(GateKind::input, name("b", j), {});
+  for (std::uint32_t i = 0; i < width; ++i) a[i] = build.input(numbered("a", i));
+  for (std::uint32_t j = 0; j < width; ++j) b[j] = build.input(numbered("b", j));
   const auto partial = [&](std::uint32_t i, std::uint32_t j) {
-    return build.gate(GateKind::and_, name("m", i) + "_" + std::to_string(j), {a[i], b[j]});
+    return build.gate(GateKind::and_, numbered("m", i) + "_" + std::to_string(j), {a[i], b[j]});
   };
   // Cell i of row j has weight i + j: its sum meets cell i - 1 of the next row, its carry cell i.
   std::vector<std::uint32_t> sum(width), carry(width, kNone);
@@ -62,9 +46,9 @@ Circuit generate_csa(std::uint32_t width) {
     std::vector<std::uint32_t> next_sum(width), next_carry(width);
     for (std::uint32_t i = 0; i < width; ++i) {
       const std::uint32_t above = i + 1 < width ? sum[i + 1] : kNone;
-      const std::string cell = name("r", j) + "_" + std::to_string(i);
+      const std::string cell = numbered("r", j) + "_" + std::to_string(i);
       const std::uint32_t here = partial(i, j);
-      std::tie(next_sum[i], next_carry[i]) = build.add(cell, here, above, carry[i]);
+      std::tie(next_sum[i], next_carry[i]) = add(build, cell, here, above, carry[i]);
     }
     sum = std::move(next_sum);
     carry = std::move(next_carry);
@@ -73,36 +57,12 @@ Circuit generate_csa(std::uint32_t width) {
   std::uint32_t ripple = kNone;
   for (std::uint32_t k = 0; k < width; ++k) {
     const std::uint32_t above = k + 1 < width ? sum[k + 1] : kNone;
-    const auto [bit, next] = build.add(name("t", k), above, carry[k], ripple);
+    const auto [bit, next] = add(build, numbered("t", k), above, carry[k], ripple);
     product.push_back(bit);
     ripple = next;
   }
-  Circuit circuit = std::move(build.circuit);
-  circuit.inputs = a;
-  circuit.inputs.insert(circuit.inputs.end(), b.begin(), b.end());
-  // Outputs get gates of their own, so that they have the names one expects.
-  for (std::uint32_t k = 0; k < product.size(); ++k) {
-    circuit.names.push_back(name("p", k));
-    circuit.kinds.push_back(GateKind::buf);
-    circuit.pins.push_back({product[k]});
-    circuit.outputs.push_back(circuit.gates() - 1);
-  }
-  levelize(circuit);
-  return circuit;
-}
-
-Circuit generate_circuit(const std::string& what) {
-  std::string_view rest = what;
-  std::uint32_t width = 0;
-  if (rest.substr(0, 4) == "csa:") {
-    rest.remove_prefix(4);
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), width);
-    if (error == std::errc{} && end == rest.data() + rest.size() && width >= 2 && width <= kMaxWidth) {
-      return generate_csa(width);
-    }
-  }
-  throw InputError("--generate " + what + ": csa:WIDTH with a width of 2 to " + std::to_string(kMaxWidth) +
-                   " bits (csa:32) was expected");
+  for (std::uint32_t k = 0; k < product.size(); ++k) build.output(numbered("p", k), product[k]);
+  return build.finish();
 }
 
 std::vector<std::uint8_t> multiply_bits(const std::vector<std::uint8_t>& a,
@@ -117,6 +77,16 @@ std::vector<std::uint8_t> multiply_bits(const std::vector<std::uint8_t>& a,
     columns[k + 1] += columns[k] >> 1;
   }
   return product;
+}
+
+KnownOutputs products(const Circuit& circuit, const Stimulus& stimulus) {
+  KnownOutputs known;
+  const auto width = static_cast<std::ptrdiff_t>(circuit.inputs.size() / 2);
+  for (const auto& bits : stimulus.vectors) {
+    const auto middle = bits.begin() + width;
+    known.push_back(multiply_bits({bits.begin(), middle}, {middle, bits.end()}));
+  }
+  return known;
 }
 
 }  // namespace rubato::apps

@@ -34,7 +34,7 @@ SimulationResult simulate_serially(const Circuit& circuit, const Stimulus& stimu
   for (std::uint32_t g = 0; g < gates; ++g) {
     for (const std::uint32_t net : circuit.pins[g]) readers[net].push_back(g);
   }
-  std::vector<std::uint8_t> shown = settle(circuit, std::vector<std::uint8_t>(circuit.inputs.size(), 0));
+  std::vector<std::uint8_t> shown = settle_initially(circuit);
   std::vector<std::uint8_t> evaluated = shown;  // ahead of `shown` by the gate's delay
   SimulationResult result;
   result.toggles.assign(gates, 0);
@@ -57,6 +57,7 @@ SimulationResult simulate_serially(const Circuit& circuit, const Stimulus& stimu
         affected.insert(affected.end(), readers[net].begin(), readers[net].end());
       }
       for (const std::uint32_t g : affected) {
+        if (circuit.is_source(g)) continue;  // a flip-flop waits for an edge
         std::uint64_t pins = 0;
         for (std::size_t p = 0; p < circuit.pins[g].size(); ++p) {
           pins |= std::uint64_t{shown[circuit.pins[g][p]]} << p;
@@ -69,16 +70,24 @@ SimulationResult simulate_serially(const Circuit& circuit, const Stimulus& stimu
       }
     }
   };
+  const auto clock = [&](std::uint64_t time) {
+    for (const std::uint32_t f : circuit.flip_flops) {
+      if (shown[circuit.pins[f].front()] == evaluated[f]) continue;
+      evaluated[f] ^= 1;
+      queue.emplace(time + circuit.delays[f], f);
+    }
+  };
   const auto sample = [&] {
     std::vector<std::uint8_t> bits;
     for (const std::uint32_t net : circuit.outputs) bits.push_back(shown[net]);
     result.settled.push_back(std::move(bits));
   };
   for (std::size_t k = 0; k < stimulus.vectors.size(); ++k) {
-    const std::uint64_t time = (k + 1) * stimulus.period;
+    const std::uint64_t time = stimulus.vector_time(k);
     if (k > 0) {
       apply_until(time);
       sample();
+      clock(time);
     }
     for (std::size_t i = 0; i < circuit.inputs.size(); ++i) {
       if (stimulus.vectors[k][i] == driven[i]) continue;

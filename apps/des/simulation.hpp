@@ -4,7 +4,11 @@
 // that change at t take their new values; then every gate with such a pin evaluates once; if its output
 // changes, the net shows the new value at t + delay(gate), delay >= 1. A net hence changes at most once a
 // time and pulses of no width do not exist. Vector k (from 0) is put on the inputs at time (k + 1) * period;
-// before, the circuit is settled with all inputs 0.
+// before, the circuit is settled with all inputs 0 and the flip-flops in their initial state.
+//
+// Each vector but the first comes with a clock edge: a flip-flop takes over what its D pin was just before
+// that time, and its net shows it delay(flip-flop) after the edge. So the outputs settle at a function of
+// vector k and state k, and state k + 1 is a function of the same two.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,6 +23,10 @@ namespace rubato::apps {
 struct Stimulus {
   std::uint64_t period = 1;                        ///< longer than the critical path
   std::vector<std::vector<std::uint8_t>> vectors;  ///< each as circuit.inputs
+
+  std::uint64_t vector_time(std::size_t k) const { return (k + 1) * period; }
+  bool has_edges() const { return vectors.size() > 1; }
+  std::uint64_t last_time() const { return vectors.size() * period; }  ///< of a vector
 };
 
 /// `count` vectors of independent random bits.

@@ -30,7 +30,7 @@ void write_vcd(const std::string& path, const std::string& scope, const Circuit&
     std::fprintf(out, "$var wire 1 %s %s $end\n", code(g).c_str(), circuit.names[g].c_str());
   }
   std::fprintf(out, "$upscope $end\n$enddefinitions $end\n#0\n$dumpvars\n");
-  const auto before = settle(circuit, std::vector<std::uint8_t>(circuit.inputs.size(), 0));
+  const auto before = settle_initially(circuit);
   for (std::uint32_t g = 0; g < circuit.gates(); ++g) std::fprintf(out, "%u%s\n", before[g], code(g).c_str());
   std::fprintf(out, "$end\n");
   std::uint64_t time = 0;

@@ -38,6 +38,63 @@ def test_every_change_is_logged(cores: int, log_type: str, rubato_chip: Path, gu
     assert lines["logged"] == lines["net changes"]
 
 
+@pytest.mark.parametrize("kind", ["mayspec", "spec", "nonspec"])
+@pytest.mark.parametrize("cores", [1, 4, 16])
+@pytest.mark.parametrize("circuit", ["counter:12", "lfsr:23"])
+def test_a_sequential_circuit_passes_its_check(
+    circuit: str, cores: int, kind: str, rubato_chip: Path, guests: Path
+) -> None:
+    out = des(rubato_chip, guests, cores, "--generate", circuit, "--vectors", "12", "--type", kind, "--events", "heap")
+    assert " flip-flops, 1 inputs" in out and "check: passed" in out
+
+
+# ISCAS-89's style: flip-flops before what drives them. Two bits that count up, or down where `down` is 1.
+UP_DOWN = """
+INPUT(down)
+OUTPUT(q0)
+OUTPUT(q1)
+q0 = DFF(n0)
+q1 = DFF(d1)
+n0 = NOT(q0)
+same = XNOR(q0, down)
+d1 = XNOR(same, q1)
+"""
+
+
+@pytest.mark.parametrize("variant", ["tasks", "threads"])
+@pytest.mark.parametrize("engine", ["serial", "native", "chip"])
+def test_flip_flops_of_a_netlist_begin_where_the_option_says(
+    engine: str, variant: str, rubato_chip: Path, guests: Path, build: Path, tmp_path: Path
+) -> None:
+    netlist = tmp_path / "up_down.bench"
+    netlist.write_text(UP_DOWN)
+    on_chip = [rubato_chip, "--quiet", "--cores", "4", guests / "des"]
+    command = on_chip if engine == "chip" else [build / "bin" / f"des-{engine}"]
+    printed = set()
+    for state in ("0", "1", "random"):
+        done = subprocess.run([*command, "--netlist", netlist, "--vectors", "20", "--variant", variant, "--verify",
+                               "--initial-state", state], capture_output=True, text=True, check=False)  # fmt: skip
+        assert (done.returncode, "check: passed" in done.stdout) == (0, True), done.stdout + done.stderr[-2000:]
+        assert "circuit: 3 gates, 2 flip-flops, 1 inputs, 2 outputs" in done.stdout
+        printed.add(done.stdout)
+    assert len(printed) >= 2, "another state has other waveforms"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--generate", "lfsr:8"], "--generate lfsr:8: csa:WIDTH with a width of 2 to 1024 bits (csa:32), counter"),
+        (["--generate", "counter:4", "--initial-state", "1"], "--initial-state requires --netlist"),
+        (["--generate", "counter:4", "--period", "9"], "--period 9 is too short"),
+    ],
+)
+def test_what_a_sequential_circuit_cannot_be_is_refused(
+    arguments: list[str], sentence: str, build: Path
+) -> None:
+    done = subprocess.run([build / "bin" / "des-serial", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and sentence in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(("name", "cores"), [("c432", 1), ("c432", 4), ("c432", 16), ("c6288", 16)])
 def test_a_real_circuit_passes_its_check(name: str, cores: int, rubato_chip: Path, guests: Path) -> None:
     netlist = DATA / "iscas85" / f"{name}.bench"

@@ -17,6 +17,7 @@
 #include "apps/des/circuit.hpp"
 #include "apps/des/des_tasks.hpp"
 #include "apps/des/des_threads.hpp"
+#include "apps/des/generated.hpp"
 #include "apps/des/simulation.hpp"
 #include "apps/des/vcd.hpp"
 #include "tests/temporary_folder.hpp"
@@ -49,8 +50,10 @@ std::filesystem::path netlist(const std::string& name) {
 void expect_same_as_serial(const Circuit& circuit, std::uint32_t vectors) {
   const Stimulus stimulus = random_stimulus(circuit, critical_path(circuit) + 1, vectors, 7);
   const SimulationResult expected = simulate_serially(circuit, stimulus, true);
+  std::vector<std::uint8_t> state = circuit.initial_state;
   for (std::size_t k = 0; k < vectors; ++k) {
-    const auto values = settle(circuit, stimulus.vectors[k]);
+    const auto values = settle(circuit, stimulus.vectors[k], state);
+    state = next_state(circuit, values);
     for (std::size_t o = 0; o < circuit.outputs.size(); ++o) {
       EXPECT_EQ(expected.settled[k][o], values[circuit.outputs[o]]);
     }
@@ -184,7 +187,7 @@ TEST(Multiplier, MultipliesEveryPairOfSmallNumbers) {
         std::vector<std::uint8_t> bits;
         for (std::uint32_t i = 0; i < width; ++i) bits.push_back(a >> i & 1);
         for (std::uint32_t i = 0; i < width; ++i) bits.push_back(b >> i & 1);
-        const auto values = settle(circuit, bits);
+        const auto values = settle(circuit, bits, {});
         std::uint32_t product = 0;
         for (std::size_t k = 0; k < circuit.outputs.size(); ++k) {
           product |= std::uint32_t{values[circuit.outputs[k]]} << k;
@@ -220,8 +223,8 @@ TEST(BenchReader, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_THAT(error_of(""), HasSubstr("holds no circuit"));
   EXPECT_THAT(error_of("INPUT(a)\nfoo\n"), HasSubstr(".bench:2: 'foo' is none of INPUT(NET)"));
   EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = MUX(a, a)\n"), HasSubstr(".bench:3: 'MUX' is no gate"));
-  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = DFF(a)\n"),
-              HasSubstr(".bench:3: the circuit has flip-flops"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = DFF(a, a)\n"),
+              HasSubstr(".bench:3: a flip-flop has one input, D, but 2 are given"));
   EXPECT_THAT(error_of("INPUT(a)\nINPUT(a)\n"),
               HasSubstr(".bench:2: net 'a' is driven a second time, first in line 1"));
   EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = AND(a, b)\n"),
@@ -230,7 +233,8 @@ TEST(BenchReader, NamesFileAndLineOfWhatIsWrong) {
               HasSubstr(".bench:3: the name of a net is missing"));
   EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = NOT(a, a)\n"),
               HasSubstr(".bench:3: NOT and BUF have one input"));
-  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = AND(a, z)\nz = NOT(y)\n"), HasSubstr("depends on itself"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = AND(a, z)\nz = NOT(y)\n"),
+              HasSubstr("depends on itself: a flip-flop (DFF) was expected on every cycle"));
   EXPECT_THAT(error_of("INPUT(a)\n"), HasSubstr("no OUTPUT"));
   EXPECT_THAT(error_of("OUTPUT(y)\nOUTPUT(y)\n"), HasSubstr(".bench:2: net 'y' is an OUTPUT a second time"));
 }
@@ -240,7 +244,7 @@ TEST(BenchReader, UnderstandsTheFormatsFreedoms) {
   EXPECT_EQ(circuit.names, (std::vector<std::string>{"y", "a"}));
   EXPECT_EQ(circuit.kinds, (std::vector<GateKind>{GateKind::nand, GateKind::input}));
   EXPECT_THAT(circuit.pins[0], ElementsAre(1, 1));
-  EXPECT_THAT(settle(circuit, {1}), ElementsAre(0, 1));
+  EXPECT_THAT(settle(circuit, {1}, {}), ElementsAre(0, 1));
 }
 
 TEST(BenchReader, ReadsTablesAndConstants) {
@@ -256,7 +260,7 @@ TEST(BenchReader, ReadsTablesAndConstants) {
   const Circuit circuit = from_text(text);
   for (std::uint8_t row = 0; row < 8; ++row) {
     const auto values =
-        settle(circuit, {std::uint8_t(row & 1), std::uint8_t(row >> 1 & 1), std::uint8_t(row >> 2)});
+        settle(circuit, {std::uint8_t(row & 1), std::uint8_t(row >> 1 & 1), std::uint8_t(row >> 2)}, {});
     for (const std::uint32_t net : circuit.outputs) {
       const std::string& name = circuit.names[net];
       bool expected = name == "one" || (name == "n" && row < 4);
@@ -277,6 +281,151 @@ TEST(BenchReader, ReadsTablesAndConstants) {
   EXPECT_THAT(error_of("OUTPUT(y)\ny = vdd\n"), HasSubstr("the circuit has no INPUT(NET)"));
 }
 
+// ISCAS-89's smallest circuit.
+constexpr const char* kS27 = R"(
+INPUT(G0)
+INPUT(G1)
+INPUT(G2)
+INPUT(G3)
+OUTPUT(G17)
+G5 = DFF(G10)
+G6 = DFF(G11)
+G7 = DFF(G13)
+G14 = NOT(G0)
+G17 = NOT(G11)
+G8 = AND(G14, G6)
+G15 = OR(G12, G8)
+G16 = OR(G3, G8)
+G9 = NAND(G16, G15)
+G10 = NOR(G14, G11)
+G11 = NOR(G5, G9)
+G12 = NOR(G1, G7)
+G13 = NOR(G2, G12)
+)";
+
+TEST(FlipFlops, ShowWhatTheirPinWasBeforeTheEdge) {
+  Circuit circuit = from_text("INPUT(a)\nOUTPUT(q)\nOUTPUT(r)\nq = DFF(a)\nr = DFF(q)\n");
+  set_delays(circuit, 0, 1);  // 40 from the edge
+  EXPECT_EQ(critical_path(circuit), 40u);
+  const Stimulus stimulus{100, {{1}, {0}, {0}}};
+  // An input and an edge at one time, 200: q takes 1, which a was until then. At the last vector a is 0.
+  const SimulationResult expected = simulate_serially(circuit, stimulus, true);
+  EXPECT_EQ(circuit.names, (std::vector<std::string>{"a", "q", "r"}));
+  EXPECT_EQ(expected.log,
+            (std::vector<Change>{{100, 0, 1}, {200, 0, 0}, {240, 1, 1}, {340, 1, 0}, {340, 2, 1}}));
+  EXPECT_THAT(expected.settled, ElementsAre(ElementsAre(0, 0), ElementsAre(1, 0), ElementsAre(0, 1)));
+  EXPECT_EQ(expected.pin_events, 4u);  // a twice, q twice
+  expect_same_as_serial(circuit, 9);
+}
+
+TEST(FlipFlops, TakeTheFirstEdgeEvenIfTheirPinNeverChanges) {
+  Circuit circuit = from_text("OUTPUT(q)\nq = DFF1(d)\nd = gnd\n");
+  set_delays(circuit, 0, 1);
+  const Stimulus stimulus{100, {{}, {}, {}}};
+  EXPECT_THAT(simulate_serially(circuit, stimulus, false).settled,
+              ElementsAre(ElementsAre(1), ElementsAre(0), ElementsAre(0)));
+  for (const std::uint32_t vectors : {0u, 1u, 2u, 3u}) expect_same_as_serial(circuit, vectors);
+}
+
+TEST(FlipFlops, MayDriveThemselves) {
+  Circuit circuit = from_text("OUTPUT(q)\nOUTPUT(t)\nq = DFF1(q)\nt = DFF(n)\nn = NOT(t)\n");
+  set_delays(circuit, 0, 1);
+  const SimulationResult expected = simulate_serially(circuit, {100, {{}, {}, {}, {}}}, false);
+  EXPECT_THAT(expected.settled,
+              ElementsAre(ElementsAre(1, 0), ElementsAre(1, 1), ElementsAre(1, 0), ElementsAre(1, 1)));
+  expect_same_as_serial(circuit, 200);
+}
+
+TEST(FlipFlops, BeginWhereTheFileOrTheCallerSays) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("x.bench", "OUTPUT(a)\nOUTPUT(b)\nOUTPUT(c)\na = dff0(a)\nb = DFF1(b)\nc = DFF(c)\n");
+  EXPECT_THAT(read_bench(file).initial_state, ElementsAre(0, 1, 0));
+  EXPECT_THAT(read_bench(file, InitialState::ones).initial_state, ElementsAre(0, 1, 1));
+  unsigned ones = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const auto state = read_bench(file, InitialState::random, seed).initial_state;
+    EXPECT_EQ(state, read_bench(file, InitialState::random, seed).initial_state);
+    EXPECT_THAT((std::vector<int>{state[0], state[1]}), ElementsAre(0, 1));
+    ones += state[2];
+  }
+  EXPECT_THAT(ones, ::testing::AllOf(::testing::Gt(25u), ::testing::Lt(75u)));
+}
+
+TEST(FlipFlops, FollowTheEquationsOfS27) {
+  Circuit circuit = from_text(kS27);
+  set_delays(circuit, 25, 1);
+  const Stimulus stimulus = random_stimulus(circuit, critical_path(circuit) + 1, 300, 3);
+  const SimulationResult result = simulate_serially(circuit, stimulus, false);
+  bool g5 = false, g6 = false, g7 = false;
+  unsigned ones = 0;
+  for (std::size_t k = 0; k < stimulus.vectors.size(); ++k) {
+    const auto& in = stimulus.vectors[k];
+    const bool g8 = in[0] == 0 && g6, g12 = in[1] == 0 && !g7;
+    const bool g11 = !g5 && (in[3] != 0 || g8) && (g12 || g8);
+    EXPECT_THAT(result.settled[k], ElementsAre(g11 ? 0 : 1)) << k;
+    ones += g11 ? 0 : 1;
+    g5 = in[0] != 0 && !g11, g6 = g11, g7 = in[2] == 0 && !g12;
+  }
+  EXPECT_GT(ones, 50u);
+  EXPECT_LT(ones, 280u);
+  expect_same_as_serial(circuit, 70);
+}
+
+TEST(Counter, Counts) {
+  Circuit circuit = generate_counter(4);
+  set_delays(circuit, 25, 1);
+  Stimulus stimulus{critical_path(circuit) + 1, {}};
+  for (unsigned k = 0; k < 40; ++k) stimulus.vectors.push_back({1});
+  const SimulationResult result = simulate_serially(circuit, stimulus, false);
+  for (unsigned k = 0; k < 40; ++k)
+    EXPECT_THAT(result.settled[k], ElementsAre(k & 1, k >> 1 & 1, k >> 2 & 1, k >> 3 & 1)) << k;
+  for (const TaskType type : {spec, nonspec, mayspec})
+    EXPECT_TRUE(simulate(circuit, stimulus, type, LogTasks::none, Events::heap, nullptr) == result);
+  for (const std::uint32_t threads : {1, 2, 5})
+    EXPECT_TRUE(simulate_by_threads(circuit, stimulus, false, threads) == result) << threads;
+}
+
+TEST(Counter, StandsStillWithoutItsEnable) {
+  for (const std::uint32_t width : {1u, 7u, 70u}) {
+    Circuit circuit = generate_counter(width);
+    set_delays(circuit, 25, width);
+    expect_same_as_serial(circuit, 70);
+    const Stimulus stimulus = random_stimulus(circuit, critical_path(circuit) + 1, 70, 7);
+    EXPECT_EQ(simulate_serially(circuit, stimulus, false).settled, counts(circuit, stimulus));
+  }
+}
+
+TEST(ShiftRegister, ReturnsAfterAllStatesButZero) {
+  for (const std::uint32_t width : {2u, 3u, 4u, 5u, 6u, 7u, 9u, 10u, 11u}) {
+    const Circuit circuit = generate_lfsr(width);
+    std::vector<std::uint8_t> state = circuit.initial_state;
+    std::uint32_t edges = 0;
+    do state = next_state(circuit, settle(circuit, {0}, state));
+    while (++edges < 1u << width && state != circuit.initial_state);
+    EXPECT_EQ(edges, (1u << width) - 1) << width;
+  }
+}
+
+TEST(ShiftRegister, AgreesWithItsRecurrence) {
+  for (const std::uint32_t width : {2u, 23u, 127u}) {
+    Circuit circuit = generate_lfsr(width);
+    set_delays(circuit, 25, width);
+    const Stimulus stimulus = random_stimulus(circuit, critical_path(circuit) + 1, 200, 7);
+    EXPECT_EQ(simulate_serially(circuit, stimulus, false).settled, shifted_states(circuit, stimulus));
+    expect_same_as_serial(circuit, 70);
+    for (std::uint32_t g = 0; g < circuit.gates(); ++g) circuit.delays[g] = circuit.pins[g].empty() ? 0 : 1;
+    expect_same_as_serial(circuit, 10);
+  }
+}
+
+TEST(GeneratedCircuits, SayWhichOnesThereAre) {
+  EXPECT_EQ(generate_circuit("counter:5").circuit.flip_flops.size(), 5u);
+  for (const char* const what : {"csa:1", "csa:1025", "counter:0", "counter:x", "lfsr:8", "lfsr:", "adder:8"})
+    EXPECT_THAT([what] { generate_circuit(what); }, ::testing::ThrowsMessage<InputError>(::testing::AllOf(
+                                                        HasSubstr(what), HasSubstr("was expected"))));
+}
+
 TEST(Iscas85, C6288MultipliesSixteenBits) {
   if (!std::filesystem::exists(netlist("c6288.bench")))
     GTEST_SKIP() << netlist("c6288.bench") << " is not here";
@@ -284,7 +433,7 @@ TEST(Iscas85, C6288MultipliesSixteenBits) {
   ASSERT_EQ(circuit.inputs.size(), 32u);
   const Stimulus stimulus = random_stimulus(circuit, 1, 20, 5);
   for (const auto& bits : stimulus.vectors) {
-    const auto values = settle(circuit, bits);
+    const auto values = settle(circuit, bits, {});
     std::vector<std::uint8_t> product;
     for (const std::uint32_t net : circuit.outputs) product.push_back(values[net]);
     std::swap(product[30], product[31]);  // the file names the highest output, G6287, before G6288
@@ -352,6 +501,17 @@ std::vector<Change> parse_vcd(const std::string& path, const Circuit& circuit, s
   }
   EXPECT_FALSE(in_definitions || in_dump);
   return changes;
+}
+
+TEST(Vcd, BeginsInTheInitialState) {
+  Circuit circuit = from_text("OUTPUT(q)\nq = DFF1(n)\nn = NOT(q)\n");
+  set_delays(circuit, 0, 1);
+  const SimulationResult result = simulate_serially(circuit, {100, {{}, {}}}, true);
+  const TemporaryFolder folder;
+  write_vcd(folder / "q.vcd", "circuit", circuit, result.log, 300);
+  std::ifstream file(folder / "q.vcd");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, HasSubstr("$dumpvars\n1!\n0\"\n$end\n#240\n0!\n#250\n1\"\n#300\n"));
 }
 
 TEST(Vcd, HoldsEveryChangeInTheSyntaxOfTheStandard) {
