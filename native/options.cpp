@@ -176,7 +176,10 @@ Options options_from_environment(const char* (*get)(const char*)) {
       refuse("RUBATO_STANDSTILL", text, "a number of seconds up to 1000000");
     options.standstill_seconds = *seconds;
   }
-  if (const char* const text = get("RUBATO_LAG")) options.lagging.kind = lagging("RUBATO_LAG", text);
+  if (const char* const text = get("RUBATO_LAG")) {
+    options.lagging.kind = lagging("RUBATO_LAG", text);
+    options.lagging.levels = Lagging::kWorkers | Lagging::kTurns;
+  }
   if (const char* const text = get("RUBATO_LAG_LEVELS"))
     options.lagging.levels = lagging_levels("RUBATO_LAG_LEVELS", text);
   if (const char* const text = get("RUBATO_MINIQUEUE")) options.miniqueue = flag("RUBATO_MINIQUEUE", text);

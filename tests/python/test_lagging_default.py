@@ -63,7 +63,7 @@ def test_a_second_call_takes_only_what_is_missing(bench, tmp_path: Path) -> None
     assert bench(*words, "3").stderr.count("native/fib") == 2
     kept = json.loads((tmp_path / "kept" / "measurements.json").read_text())["samples"]
     assert {name: len(values) for name, values in kept.items()} == {
-        f"native/fib/{mode}/{kind}": 3 for mode in ("off", "on") for kind in ("time", "cpu")}  # fmt: skip
+        f"native/fib/{mode}/{kind}": 3 for mode in ("off", "workers") for kind in ("time", "cpu")}  # fmt: skip
     (tmp_path / "bin" / "bench_native_divide").write_text(DIVIDE + "# another build\n")
     changed = bench(*words, "4")
     assert changed.returncode == 2 and "bench_native_divide changed since" in changed.stderr
@@ -90,25 +90,27 @@ def row(name: str, low: float, mean: float, high: float, bar: float) -> Verdict:
 
 def test_the_record_replaces_what_lies_between_the_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"Before.\n{lag_default.BEGIN}old\n{lag_default.END}After.\n")
+    other = f"{lag_default.BEGIN.format('workers')}other\n{lag_default.END}"
+    page.write_text(f"Before.\n{lag_default.BEGIN.format('on')}old\n{lag_default.END}{other}After.\n")
     results = Results(title="", machine="CPU, 2 cores", samples={"a/on/time": [1.0] * 60})
     results.rows = [row("a", 0.99, 1.0, 1.005, 1.01), row("a-cpu", 1.06, 1.1, 1.2, 1.05),
                     row("b", 1.0, 1.01, 1.02, 1.01), row("b-cpu", 1.0, 1.01, 1.02, 1.05)]  # fmt: skip
-    lag_default.record(results, page)
+    lag_default.record(results, "on", page)
     text = page.read_text()
-    assert text.startswith("Before.\n<!-- Gen") and text.endswith("generated. -->\nAfter.\n") and "old" not in text
+    assert text.startswith("Before.\n<!-- Gen") and text.endswith(f"{other}After.\n") and "old" not in text
     assert "CPU, 2 cores; 60 pairs a row." in text
     assert "- Time, at most 1.01: 1 met, 1 undecided." in text
     assert "- Processor time, at most 1.05: 1 met, 1 missed." in text
     assert "| a | 1.000 (0.990 to 1.005) | met | 1.100 (1.060 to 1.200) | **missed** |" in text
     page.write_text("no marks")
     with pytest.raises(UsageError, match="has lost its marks"):
-        lag_default.record(results, page)
+        lag_default.record(results, "on", page)
 
 
 def test_the_page_has_its_marks() -> None:
     text = lag_default.PAGE.read_text(encoding="utf-8")
-    assert text.index(lag_default.BEGIN) < text.index(lag_default.END)
+    marks = [text.index(lag_default.BEGIN.format(mode)) for mode in ("workers", "on")]
+    assert marks == sorted(marks) and text.count(lag_default.END) == 2
 
 
 def test_the_median_has_an_interval_by_order() -> None:

@@ -40,7 +40,7 @@ struct Lagging {
     published,  ///< as in the publication
     on,         ///< with the corrections that docs/native.md lists
   };
-  Kind kind = Kind::off;           ///< RUBATO_LAG=off, published or on
+  Kind kind = Kind::on;            ///< RUBATO_LAG=off, published or on
   double initial_rate = 0.002;     ///< RUBATO_LAG_PHI0; the share of sleeps before which is sampled, at first
   unsigned delays = 32;            ///< RUBATO_LAG_DELAYS; 4 to 32 that are compared
   double confidence = 0.95;        ///< RUBATO_LAG_CONFIDENCE, and
@@ -48,7 +48,9 @@ struct Lagging {
   double switch_microseconds = 0;  ///< RUBATO_LAG_SWITCH; what a sleep costs, up to 1000; 0: is measured
   static constexpr unsigned kWorkers = 1;  ///< a worker lags, before it sleeps
   static constexpr unsigned kTurns = 2;    ///< an actor lags, before it gives up its turn
-  unsigned levels = kWorkers | kTurns;     ///< RUBATO_LAG_LEVELS=turns,workers: what lags
+  /// RUBATO_LAG_LEVELS=turns,workers: what lags. Turns do only where it is asked for: by this variable, or by
+  /// RUBATO_LAG without it.
+  unsigned levels = kWorkers;
   /// RUBATO_LAG_TURN_SWITCH; cost of a switch from turn to turn, up to 1000; 0: is measured.
   double turn_switch_microseconds = 0;
   /// Whether kWorkers or kTurns is among them.

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "rubato/errors.hpp"
+
+namespace native = rubato::native;
 
 namespace {
 
@@ -30,6 +33,30 @@ TEST(Variables, AreRefusedIfTheirNameIsOneLetterAway) {
                                   "RUBATO_LAGG=on", "RUBATO_OVERSUBSCRIB=1", "RUBATO_TRACESPANS=3"}) {
     EXPECT_NE(said(entry), "") << entry;
   }
+}
+
+/// Choices in an environment with these two variables; null: without.
+native::Lagging lagging_of(const char* lag, const char* levels) {
+  static const char* values[2];
+  values[0] = lag;
+  values[1] = levels;
+  const auto get = [](const char* name) -> const char* {
+    if (name == std::string_view("RUBATO_LAG")) return values[0];
+    return name == std::string_view("RUBATO_LAG_LEVELS") ? values[1] : nullptr;
+  };
+  return native::options_from_environment(get).lagging;
+}
+
+TEST(Variables, WorkersLagByDefaultAndTurnsWhereItIsAskedFor) {
+  using native::Lagging;
+  constexpr unsigned kBoth = Lagging::kWorkers | Lagging::kTurns;
+  EXPECT_EQ(lagging_of(nullptr, nullptr).kind, Lagging::Kind::on);
+  EXPECT_EQ(lagging_of(nullptr, nullptr).levels, Lagging::kWorkers);
+  EXPECT_EQ(lagging_of("on", nullptr).levels, kBoth);
+  EXPECT_EQ(lagging_of("published", nullptr).levels, kBoth);
+  EXPECT_EQ(lagging_of("on", "turns").levels, Lagging::kTurns);
+  EXPECT_EQ(lagging_of(nullptr, "turns,workers").levels, kBoth);
+  EXPECT_EQ(lagging_of("off", nullptr).kind, Lagging::Kind::off);
 }
 
 TEST(Variables, MayHaveAnyOtherName) {
