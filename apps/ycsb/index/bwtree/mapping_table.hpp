@@ -55,11 +55,16 @@ class MappingTable {
     count_.store(id + 1, std::memory_order_release);
     return id;
   }
-  /// Gives a number back that no other thread has ever seen.
+  /// Gives a number back that no other thread holds.
   void give_back(NodeId id) {
     store(id, nullptr);
     const std::lock_guard lock(mutex_);
     free_.push_back(id);
+  }
+  /// How many numbers are taken.
+  NodeId in_use() const {
+    const std::lock_guard lock(mutex_);
+    return count() - free_.size();
   }
   /// Numbers in use are smaller.
   NodeId count() const { return count_.load(std::memory_order_acquire); }
@@ -73,7 +78,7 @@ class MappingTable {
 
   std::array<std::atomic<Word*>, kSegments> segments_{};
   std::atomic<NodeId> count_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<NodeId> free_;
 };
 

@@ -1,12 +1,10 @@
-// Records of the Bw-tree (Levandoski, Lomet, Sengupta, ICDE 2013, Sec. III; Wang et al., SIGMOD 2018, Sec.
-// 3): a node is a base with sorted entries, and a chain of deltas before it. Records never change once they
-// are published. A base brings the memory of its deltas (SIGMOD 2018, Sec. 4.1), so that a chain lies
-// together and is freed at once.
+// Records of the Bw-tree (Levandoski, Lomet, Sengupta, ICDE 2013, Sec. III and IV; Wang et al., SIGMOD 2018,
+// Sec. 3): a node is a head, mostly a base with sorted entries, and a chain of deltas before it. Records
+// never change once they are published. A head brings the memory of its deltas (SIGMOD 2018, Sec. 4.1), so
+// that a chain lies together and is freed at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -17,22 +15,34 @@
 namespace rubato::apps::ycsb::index::bwtree {
 
 enum class RecordKind : std::uint8_t {
+  // Heads:
   base,
-  put,        ///< leaf: `key` has the value `word`
-  removal,    ///< leaf: `key` is not there
-  separator,  ///< above: keys of [key, bound) are in the child `word`
+  merge,         ///< the node's chain so far, and the entries of the removed node on its right
+  node_removal,  ///< the node is in use no more: the node on its left has its entries, or will have them
+  // Deltas:
+  put,           ///< leaf: `key` has the value `word`
+  removal,       ///< leaf: `key` is not there
+  separator,     ///< above: keys of [key, bound) are in the child `word`
+  term_removal,  ///< above: `key` separates no more, keys of [key, bound) are in the child `word`
 };
+constexpr bool is_delta(RecordKind kind) { return kind >= RecordKind::put; }
+
+/// Marks the child of a separator: its removal has been decided, so its parent is not split there.
+/// Numbers of nodes are smaller, and the mask that takes it away fits an instruction.
+inline constexpr NodeId kMark = NodeId{1} << 30;
+constexpr NodeId unmarked(std::uint64_t word) { return word & (kMark - 1); }
+constexpr bool is_marked(std::uint64_t word) { return (word & kMark) != 0; }
 
 template <unsigned capacity, unsigned deltas>
-struct Base;
+struct Head;
 
-/// A delta or a base.
+/// A delta or a head.
 template <unsigned capacity, unsigned deltas>
 struct Record {
   RecordKind kind = RecordKind::base;
   std::uint8_t level = 0;   ///< 0: leaf
-  std::uint16_t depth = 0;  ///< deltas from here to the base
-  const Base<capacity, deltas>* base = nullptr;
+  std::uint16_t depth = 0;  ///< deltas from here to the base, a merge counts as one
+  const Head<capacity, deltas>* head = nullptr;
 };
 
 template <unsigned capacity, unsigned deltas>
@@ -43,12 +53,34 @@ struct Delta : Record<capacity, deltas> {
   Key bound = 0;
 };
 
+/// The end of a chain: range of the node, the next node of its level, memory of deltas.
 template <unsigned capacity, unsigned deltas>
-struct alignas(kLineBytes) Base : Record<capacity, deltas> {
-  Base(unsigned its_level, Key its_low) : low(its_low) {
+struct Head : Record<capacity, deltas> {
+  Head(RecordKind its_kind, unsigned its_level, Key its_low, Delta<capacity, deltas>* its_memory)
+      : low(its_low), memory(its_memory) {
+    this->kind = its_kind;
     this->level = static_cast<std::uint8_t>(its_level);
-    this->base = this;
+    this->head = this;
   }
+
+  /// Memory of a further delta; null: there is none left, the node is to be consolidated.
+  Delta<capacity, deltas>* claim() const {
+    if (claimed.load(std::memory_order_relaxed) >= deltas) return nullptr;
+    const unsigned i = claimed.fetch_add(1, std::memory_order_relaxed);
+    return i < deltas ? &memory[i] : nullptr;
+  }
+
+  Key low;                 ///< no key of the node is smaller
+  Key high = kNoKey;       ///< all are smaller
+  NodeId right = kNoNode;  ///< the next node of the level
+  Delta<capacity, deltas>* memory;
+  mutable std::atomic<unsigned> claimed{0};
+};
+
+template <unsigned capacity, unsigned deltas>
+struct alignas(kLineBytes) Base : Head<capacity, deltas> {
+  Base(unsigned its_level, Key its_low)
+      : Head<capacity, deltas>(RecordKind::base, its_level, its_low, own_memory) {}
 
   void append(Key key, std::uint64_t word) {
     keys[count] = key;
@@ -63,69 +95,61 @@ struct alignas(kLineBytes) Base : Record<capacity, deltas> {
     return halved(keys, 1, count, [key](Key k) { return k <= key; }) - 1;
   }
 
-  /// Memory of a further delta; null: there is none left, the node is to be consolidated.
-  Delta<capacity, deltas>* claim() const {
-    if (claimed.load(std::memory_order_relaxed) >= deltas) return nullptr;
-    const unsigned i = claimed.fetch_add(1, std::memory_order_relaxed);
-    return i < deltas ? &memory[i] : nullptr;
-  }
-
-  Key low;                 ///< no key of the node is smaller
-  Key high = kNoKey;       ///< all are smaller
-  NodeId right = kNoNode;  ///< the next node of the level
   unsigned count = 0;
-  mutable std::atomic<unsigned> claimed{0};
   Key keys[capacity];
   std::uint64_t words[capacity];
-  mutable Delta<capacity, deltas> memory[deltas];
+  Delta<capacity, deltas> own_memory[deltas];
 };
 
-/// Entries of a chain from a key on, in order, as consolidation and scans need them.
+/// Remove-node delta (ICDE 2013, Sec. IV-C): nothing is put before it. Its range is empty, so that every
+/// search that meets the node leaves the usual way. It lives as long as the node's number: once it is
+/// unlinked from the parent and no thread can hold the number, its destructor gives the number back.
 template <unsigned capacity, unsigned deltas>
-class Merged {
- public:
-  Merged(const Record<capacity, deltas>* newest, Key from) {
-    using D = Delta<capacity, deltas>;
-    std::array<const D*, deltas> changes;
-    unsigned n = 0;
-    for (const auto* record = newest; record->kind != RecordKind::base;) {
-      const D* const delta = static_cast<const D*>(record);
-      record = delta->next;
-      if (delta->key < from) continue;
-      unsigned i = n;  // sorted insertion; of one key only the newest counts
-      while (i > 0 && changes[i - 1]->key > delta->key) --i;
-      if (i > 0 && changes[i - 1]->key == delta->key) continue;
-      std::copy_backward(changes.begin() + i, changes.begin() + n, changes.begin() + n + 1);
-      changes[i] = delta;
-      ++n;
-    }
-    const auto& base = *newest->base;
-    unsigned next = 0;
-    const auto put_until = [&](Key key) {
-      for (; next < n && changes[next]->key < key; ++next) put(*changes[next]);
-    };
-    for (unsigned i = from == 0 ? 0 : base.lower_bound(from); i < base.count; ++i) {
-      put_until(base.keys[i]);
-      if (next < n && changes[next]->key == base.keys[i]) {
-        put(*changes[next++]);
-      } else {
-        keys[count] = base.keys[i];
-        words[count++] = base.words[i];
-      }
-    }
-    put_until(kNoKey);
+struct Removal : Head<capacity, deltas> {
+  using Table = MappingTable<Record<capacity, deltas>>;
+
+  Removal(Table& its_table, NodeId its_id, const Record<capacity, deltas>* its_contents)
+      : Head<capacity, deltas>(RecordKind::node_removal, its_contents->level, its_contents->head->low,
+                               nullptr),
+        table(its_table),
+        id(its_id),
+        contents(its_contents) {
+    this->high = 0;
+  }
+  ~Removal() {
+    if (is_unlinked) table.give_back(id);
+  }
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+
+  Table& table;
+  NodeId id;
+  const Record<capacity, deltas>* contents;  ///< of the node, from now on those of its left neighbour
+  bool is_unlinked = false;  ///< no parent names the node; set by the thread that has seen to it
+};
+
+/// Merge delta (ICDE 2013, Sec. IV-C): extends a node by the entries of its removed right neighbour.
+template <unsigned capacity, unsigned deltas>
+struct Merge : Head<capacity, deltas> {
+  Merge(const Record<capacity, deltas>* its_lower, const Removal<capacity, deltas>& removal)
+      : Head<capacity, deltas>(RecordKind::merge, its_lower->level, its_lower->head->low, own_memory),
+        lower(its_lower),
+        upper(removal.contents),
+        separator(removal.low),
+        removed(removal.id) {
+    this->depth = static_cast<std::uint16_t>(its_lower->depth + 1);
+    this->high = upper->head->high;
+    this->right = upper->head->right;
   }
 
-  unsigned count = 0;
-  std::array<Key, capacity + deltas> keys;
-  std::array<std::uint64_t, capacity + deltas> words;
+  /// The chain that has the entries around `key`.
+  const Record<capacity, deltas>* part_of(Key key) const { return key < separator ? lower : upper; }
 
- private:
-  void put(const Delta<capacity, deltas>& delta) {
-    if (delta.kind == RecordKind::removal) return;
-    keys[count] = delta.key;
-    words[count++] = delta.word;
-  }
+  const Record<capacity, deltas>* lower;
+  const Record<capacity, deltas>* upper;
+  Key separator;
+  NodeId removed;
+  Delta<capacity, deltas> own_memory[deltas];
 };
 
 }  // namespace rubato::apps::ycsb::index::bwtree

@@ -2,17 +2,25 @@
 // locks. A write puts a delta before the node's chain by one compare-and-swap in the mapping table; long
 // chains are consolidated to a new base.
 //
+// A node that removals made small is merged into the one on its left (ICDE 2013, Sec. IV-C): a remove-node
+// delta ends the use of the node, a merge delta on its left neighbour takes its entries, a term-removal delta
+// takes it out of the parent. Every operation that meets a removed node carries out the steps that are left.
+// The number of the node is used again once no thread can hold it.
+//
 // Differences: a consolidation that finds too many entries publishes the lower half as the new base, where
 // the publication puts a split delta before the chain; the separator goes to the parent as a delta, as there.
-// The root keeps its number and grows by getting two children. Nodes are not merged.
+// Before a node is removed its term in the parent is marked, so that the parent is not split there: SIGMOD
+// 2018 blocks the whole parent by an abort delta. The root keeps its number and grows by getting two
+// children. The tree does not lose height.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "apps/ycsb/index/bwtree/chain.hpp"
 #include "apps/ycsb/index/bwtree/mapping_table.hpp"
-#include "apps/ycsb/index/bwtree/record.hpp"
 #include "apps/ycsb/index/session.hpp"
 #include "apps/ycsb/leaf.hpp"
 #include "apps/ycsb/node_latch.hpp"
@@ -23,9 +31,13 @@ namespace rubato::apps::ycsb::index::bwtree {
 
 /// Places at which a test may let another operation come between.
 enum class Step : std::uint8_t {
-  chain_read,  ///< the answer was read, the delta not yet published
-  merged,      ///< a chain was merged to a new base, which is not yet published
-  split,       ///< a node was split, its parent does not know
+  chain_read,    ///< the answer was read, the delta not yet published
+  merged,        ///< a chain was merged to a new base, which is not yet published
+  split,         ///< a node was split, its parent does not know
+  child_found,   ///< the number of a child was read, its records not yet
+  term_marked,   ///< the removal of a node is decided
+  node_removed,  ///< a node was removed, its left neighbour has not got its entries
+  node_merged,   ///< it has, the parent still names the node
 };
 
 /// The rules of the protocol, and the size of nodes. Tests derive from it to build mutants, which they must
@@ -35,6 +47,9 @@ struct Rules {
   static constexpr unsigned kLeafChain = 8, kInnerChain = 2;  ///< deltas. Row: bench/native_indexes
   static constexpr bool kComparesNewest = true;
   static constexpr bool kGoesRight = true;
+  static constexpr bool kMarksTerms = true;
+  static constexpr bool kTellsOfNodesInUse = true;
+  static constexpr bool kRecyclesByEpochs = true;
   static void at(Step) {}
 };
 
@@ -43,11 +58,15 @@ class Tree {
   static constexpr unsigned kDeltas = R::kLeafChain, kCapacity = R::kEntries;
 
  public:
-  using Record = bwtree::Record<kCapacity, kDeltas>;
-  using Base = bwtree::Base<kCapacity, kDeltas>;
-  using Delta = bwtree::Delta<kCapacity, kDeltas>;
+  using Types = Chain<kCapacity, kDeltas>;
+  using Record = typename Types::Record;
+  using Head = typename Types::Head;
+  using Base = typename Types::Base;
+  using Delta = typename Types::Delta;
+  using Merge = typename Types::Merge;
+  using Removal = typename Types::Removal;
   using Merged = bwtree::Merged<kCapacity, kDeltas>;
-  static_assert(R::kInnerChain <= kDeltas && kCapacity >= kDeltas, "half of a split node fits a base");
+  static_assert(R::kInnerChain <= kDeltas && kCapacity >= 2 * kDeltas, "half of a split node fits a base");
 
   Tree() {
     table_.take();
@@ -55,13 +74,14 @@ class Tree {
   }
   ~Tree() {
     for (NodeId id = 0; id < table_.count(); ++id) {
-      if (const Record* const newest = table_.load(id)) free_node(const_cast<Base*>(newest->base));
+      if (const Record* const newest = table_.load(id))
+        each_head(*newest->head, [](Head* head) { free_node(head); });
     }
   }
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  Answer lookup(Key key, Session&) { return search(find(key, 0).newest, key); }
+  Answer lookup(Key key, Session& session) { return Types::search(find(key, 0, session).newest, key); }
   Answer insert(Key key, Value value, Session& session) {
     return write(key, session,
                  [&](const Answer& was) { return change_if(!was.is_found, RecordKind::put, value); });
@@ -79,20 +99,21 @@ class Tree {
     return write(key, session,
                  [&](const Answer& was) { return change_if(was.is_found, RecordKind::removal, 0); });
   }
-  Answer scan(Key key, unsigned length, ScanBuffer& buffer, Session&) {
+  Answer scan(Key key, unsigned length, ScanBuffer& buffer, Session& session) {
     unsigned taken = 0;
-    const Record* newest = find(key, 0).newest;
+    const Record* newest = find(key, 0, session).newest;
     for (;;) {
       const Merged merged(newest, key);
       for (unsigned i = 0; i < merged.count && taken < length; ++i, ++taken) {
         buffer.pairs[taken].key = merged.keys[i];
         buffer.pairs[taken].value = merged.words[i];
       }
-      const Base& base = *newest->base;
-      if (taken == length || base.right == kNoNode) return {taken, taken != 0};
-      key = base.high;
-      newest = table_.load(base.right);
-      // The right node may have been split since, but it begins where it did.
+      const Head& head = *newest->head;
+      if (taken == length || head.right == kNoNode) return {taken, taken != 0};
+      key = head.high;
+      newest = table_.load(head.right);
+      // The right node may have been split or extended since, but it begins where it did.
+      if (newest->kind == RecordKind::node_removal) newest = find(key, 0, session).newest;
     }
   }
 
@@ -102,9 +123,11 @@ class Tree {
       const Record* const newest = table_.load(id);
       const Merged merged(newest, 0);
       for (unsigned i = 0; i < merged.count; ++i) visit(leaf::Pair{merged.keys[i], merged.words[i]});
-      id = newest->base->right;
+      id = newest->head->right;
     }
   }
+  /// How many nodes have a number: those of the tree, and removed ones whose number may still be held.
+  NodeId numbers_in_use() const { return table_.in_use(); }
   /// Walks all nodes: each level is a chain of adjoining ranges, entries ascend within their node's range,
   /// and each child begins at its separator.
   TreeShape check() const {
@@ -117,6 +140,10 @@ class Tree {
 
  private:
   static constexpr NodeId kRoot = 0;
+  /// A node with fewer entries is merged with a neighbour if both have at most three quarters of a node.
+  static constexpr unsigned kSmall = kCapacity / 4, kMostMerged = kCapacity * 3 / 4;
+  /// Entries of a removed node: with all its neighbour can get meanwhile, half of them fits a base.
+  static constexpr unsigned kMostMoved = std::min(kMostMerged, kCapacity - kDeltas);
 
   struct Place {
     NodeId id;
@@ -133,56 +160,62 @@ class Tree {
   static unsigned chain_of(unsigned level) { return level == 0 ? R::kLeafChain : R::kInnerChain; }
 
   /// The node of `level` whose range `key` lies in. Goes right where a parent does not know of a split yet.
-  Place find(Key key, unsigned level) const {
+  /// Inlined where each operation begins: bench/native_indexes. Changes of the tree's shape call place_of().
+  [[gnu::always_inline]] Place find(Key key, unsigned level, Session& session) {
     for (NodeId id = kRoot;;) {
       const Record* const newest = table_.load(id);
-      if (R::kGoesRight && key >= newest->base->high) {
-        id = newest->base->right;
+      if (key >= newest->head->high && (R::kGoesRight || newest->kind == RecordKind::node_removal))
+          [[unlikely]] {
+        id = beyond(newest, session);
       } else if (newest->level == level) {
         return {id, newest};
       } else {
-        id = child(newest, key);
+        id = Types::child(newest, key);
+        R::at(Step::child_found);
       }
     }
   }
-  /// The newest separator that has the key in its range decides; else the base.
-  static NodeId child(const Record* record, Key key) {
-    while (record->kind != RecordKind::base) {
-      const Delta* const delta = static_cast<const Delta*>(record);
-      if (key >= delta->key && key < delta->bound) return delta->word;
-      record = delta->next;
-    }
-    const Base& base = *record->base;
-    return base.words[base.child_of(key)];
+  /// The next node of a search whose key is not below the end of this one: the right neighbour. Removed nodes
+  /// end at 0: the search merges them and begins again.
+  [[gnu::cold, gnu::noinline]] NodeId beyond(const Record* newest, Session& session) {
+    if (newest->kind != RecordKind::node_removal) return newest->head->right;
+    finish_removal(*static_cast<const Removal*>(newest), session);
+    return kRoot;
   }
-  /// The newest delta of the key decides; else the base.
-  static Answer search(const Record* record, Key key) {
-    while (record->kind != RecordKind::base) {
-      const Delta* const delta = static_cast<const Delta*>(record);
-      if (delta->key == key) return delta->kind == RecordKind::put ? Answer{delta->word, true} : Answer{};
-      record = delta->next;
-    }
-    const Base& base = *record->base;
-    const unsigned i = base.lower_bound(key);
-    return i < base.count && base.keys[i] == key ? Answer{base.words[i], true} : Answer{};
+
+  [[gnu::noinline]] Place place_of(Key key, unsigned level, Session& session) {
+    return find(key, level, session);
   }
 
   /// Does what decide(answer) says, if the node is still as it was when the answer was read.
   template <class Decide>
   Answer write(Key key, Session& session, Decide decide) {
     for (Backoff wait;; wait()) {
-      const Place place = find(key, 0);
-      const Answer answer = search(place.newest, key);
+      const Place place = find(key, 0, session);
+      const Answer answer = Types::search(place.newest, key);
       const std::optional<Change> change = decide(answer);
       if (!change) return answer;
       R::at(Step::chain_read);
-      if (prepend(place, {.kind = change->kind, .word = change->word}, key, 0, session)) return answer;
+      if (!prepend(place, {.kind = change->kind, .word = change->word}, key, 0, session)) continue;
+      if (change->kind == RecordKind::removal) note_removal(place, session);
+      return answer;
     }
+  }
+  /// A leaf that may have become empty, or a node above that may have become small, is consolidated, which
+  /// merges it. `place`: before the removal.
+  void note_removal(const Place& place, Session& session) {
+    const Head& head = *place.newest->head;
+    const unsigned least = head.level == 0 ? 1 : kSmall;
+    if (head.kind != RecordKind::base ||
+        static_cast<const Base&>(head).count >= least + place.newest->depth + 1u)
+      return;
+    const Record* const newest = table_.load(place.id);
+    if (newest->kind != RecordKind::node_removal) consolidate({place.id, newest}, session);
   }
   /// Puts a delta before the chain. @returns false if that has changed, or was too long: try again.
   bool prepend(const Place& place, const Change& change, Key key, Key bound, Session& session) {
     const Record* const newest = place.newest;
-    Delta* const delta = newest->depth < chain_of(newest->level) ? newest->base->claim() : nullptr;
+    Delta* const delta = newest->depth < chain_of(newest->level) ? newest->head->claim() : nullptr;
     if (delta == nullptr) {
       consolidate(place, session);
       return false;
@@ -190,7 +223,7 @@ class Tree {
     delta->kind = change.kind;
     delta->level = newest->level;
     delta->depth = static_cast<std::uint16_t>(newest->depth + 1);
-    delta->base = newest->base;
+    delta->head = newest->head;
     delta->next = newest;
     delta->key = key;
     delta->word = change.word;
@@ -202,16 +235,22 @@ class Tree {
 
   /// Replaces the chain by a new base, or by two if it has too many entries.
   void consolidate(const Place& place, Session& session) {
+    const Head& head = *place.newest->head;
     const Merged merged(place.newest, 0);
     R::at(Step::merged);
-    if (merged.count > R::kEntries) {
-      split(place, merged, session);
-    } else {
-      Base* const base = part(place.newest->base->low, place.newest->level, merged, 0, merged.count);
-      base->high = place.newest->base->high;
-      base->right = place.newest->base->right;
-      if (!publish(place, base, session)) free_node(base);
+    // A removed node's records are retired with the chain: no search may come to the node any more.
+    if (head.kind == RecordKind::merge) {
+      const Merge& merge = static_cast<const Merge&>(head);
+      remove_term(merge.separator, head.level + 1u, merge.removed, session);
     }
+    if (merged.count > R::kEntries) return split(place, merged, session);
+    const bool has_shrunk =
+        head.kind == RecordKind::base && merged.count < static_cast<const Base&>(head).count;
+    Base* const base = part(head.low, head.level, merged, 0, merged.count);
+    base->high = head.high;
+    base->right = head.right;
+    if (!publish(place, base, session)) return free_node(base);
+    if (has_shrunk && merged.count < kSmall && place.id != kRoot) merge_small(place.id, head.level, session);
   }
   bool publish(const Place& place, const Base* base, Session& session) {
     if (R::kComparesNewest) {
@@ -219,8 +258,17 @@ class Tree {
     } else {
       table_.store(place.id, base);
     }
-    session.retire(const_cast<Base*>(place.newest->base));
+    each_head(*place.newest->head, [&](Head* head) { session.retire(head); });
     return true;
+  }
+  /// Calls visit(head) for the chain's head, and for those of merged parts.
+  template <class Visit>
+  static void each_head(const Head& head, const Visit& visit) {
+    if (head.kind == RecordKind::merge) {
+      each_head(*static_cast<const Merge&>(head).lower->head, visit);
+      each_head(*static_cast<const Merge&>(head).upper->head, visit);
+    }
+    visit(const_cast<Head*>(&head));
   }
   static Base* part(Key low, unsigned level, const Merged& merged, unsigned first, unsigned last) {
     Base* const base = make_node<Base>(level, low);
@@ -230,8 +278,10 @@ class Tree {
 
   /// The upper half becomes a node to the right, of which the parent is told then.
   void split(const Place& place, const Merged& merged, Session& session) {
-    const Base& old = *place.newest->base;
-    const unsigned level = place.newest->level, half = merged.count / 2;
+    const Head& old = *place.newest->head;
+    const unsigned level = place.newest->level;
+    unsigned half = merged.count / 2;
+    if (level > 0 && is_marked(merged.words[half])) ++half;  // of two neighbours one is not marked
     const Key separator = merged.keys[half];
     Base* const left = part(old.low, level, merged, 0, half);
     Base* const right = part(separator, level, merged, half, merged.count);
@@ -260,67 +310,190 @@ class Tree {
     root->append(left->high, right_id);
     if (publish(place, root, session)) return;
     for (const NodeId id : {left_id, right_id}) {
-      free_node(const_cast<Base*>(table_.load(id)->base));
+      free_node(const_cast<Head*>(table_.load(id)->head));
       table_.give_back(id);
     }
     free_node(root);
   }
-  void tell_parent(Key separator, unsigned level, NodeId node, Session& session) {
+  /// The parent gets the term of a node that was split off, unless it has it. @returns false if the node has
+  /// been removed meanwhile.
+  bool tell_parent(Key separator, unsigned level, NodeId node, Session& session) {
     for (Backoff wait;; wait()) {
-      const Place place = find(separator, level);
-      if (prepend(place, {RecordKind::separator, node}, separator, next_separator(place.newest, separator),
-                  session))
-        return;
+      const Place parent = place_of(separator, level, session);
+      const std::optional<std::uint64_t> term = Types::term_at(parent.newest, separator);
+      if (term && unmarked(*term) == node) return true;
+      // A node is removed only while its parent has its term. So if the node is in use now, and the parent,
+      // read before, has no such term, then a removal would change the parent and the delta fail.
+      if (R::kTellsOfNodesInUse && table_.load(node)->kind == RecordKind::node_removal) return false;
+      if (term) {  // of a node that began there before, and was merged
+        remove_term(separator, level, unmarked(*term), session);
+      } else if (put_term(parent, separator, node, session)) {
+        return true;
+      }
     }
   }
-  /// End of the range of a child that begins at `key`: the next separator, or the end of the node.
-  static Key next_separator(const Record* record, Key key) {
-    const Base& base = *record->base;
-    Key next = base.high;
-    const unsigned i = base.child_of(key) + 1;
-    if (i < base.count) next = base.keys[i];
-    for (; record->kind != RecordKind::base; record = static_cast<const Delta*>(record)->next) {
-      const Key other = static_cast<const Delta*>(record)->key;
-      if (other > key && other < next) next = other;
+  bool put_term(const Place& parent, Key separator, std::uint64_t word, Session& session) {
+    return prepend(parent, {RecordKind::separator, word}, separator,
+                   Types::next_separator(parent.newest, separator), session);
+  }
+
+  // Merging. Any thread can carry out the steps that follow a removal, by three rules:
+  // - A term is marked only if neither neighbour is: the left neighbour of a removed node is in use.
+  // - A marked term is not the first of its parent, and no split makes it so.
+  // - The thread that has set a mark removes the node or takes the mark away. Others wait for neither.
+
+  /// Merges a node that has become small with neighbours below the same parent, as long as it is small and
+  /// there is room. With a parent that is merged meanwhile it has other neighbours.
+  void merge_small(NodeId id, unsigned level, Session& session) {
+    for (Backoff wait;; wait()) {
+      const Record* const newest = table_.load(id);
+      if (newest->kind == RecordKind::node_removal) return;
+      const Key low = newest->head->low;
+      const Place parent = place_of(low, level + 1, session);
+      const Merged terms(parent.newest, 0);
+      const unsigned i = terms.position_of(low);
+      if (i == terms.count || terms.keys[i] != low || unmarked(terms.words[i]) != id) {
+        tell_parent(low, level + 1, id, session);
+        continue;
+      }
+      const unsigned upper = choose_removed(terms, i);
+      if (upper == 0) return;
+      const NodeId left = begin_merge(parent, terms, upper, session);
+      if (left == kNoNode) continue;
+      if (entries_of(left) >= kSmall) return;
+      id = left;
     }
-    return next;
+  }
+  /// The child that goes to its left neighbour: child i, else the next one. 0: neither can.
+  unsigned choose_removed(const Merged& terms, unsigned i) const {
+    if (i > 0 && can_merge(terms, i)) return i;
+    return i + 1 < terms.count && can_merge(terms, i + 1) ? i + 1 : 0;
+  }
+  bool can_merge(const Merged& terms, unsigned upper) const {
+    for (unsigned i = upper - 1; i < std::min(upper + 2, terms.count); ++i) {
+      if (is_marked(terms.words[i])) return false;
+    }
+    const unsigned moved = entries_of(terms.words[upper]);
+    return moved == 0 || (moved <= kMostMoved && moved + entries_of(terms.words[upper - 1]) <= kMostMerged);
+  }
+  /// More than fit if the node has been removed.
+  unsigned entries_of(NodeId id) const {
+    const Record* const newest = table_.load(id);
+    return newest->kind == RecordKind::node_removal ? kCapacity + 1 : Merged(newest, 0).count;
+  }
+  /// @returns the node that has the entries of both; none if other changes of the parent or child came first.
+  NodeId begin_merge(const Place& parent, const Merged& terms, unsigned upper, Session& session) {
+    const NodeId id = terms.words[upper];
+    const Key low = terms.keys[upper];
+    const unsigned level = parent.newest->level;
+    if (R::kMarksTerms && !put_term(parent, low, id | kMark, session)) return kNoNode;
+    R::at(Step::term_marked);
+    const Removal* const removal = remove_node(id, session);
+    if (removal == nullptr) {
+      for (Backoff wait; !put_term(place_of(low, level, session), low, id, session);) wait();
+      return kNoNode;
+    }
+    R::at(Step::node_removed);
+    const NodeId left = finish_removal(*removal, session);
+    const Record* const newest = table_.load(left);
+    if (newest->head->kind == RecordKind::merge) consolidate({left, newest}, session);
+    return left;
+  }
+  /// The thread that has marked a node's term ends the use of the node. Null: it has too many entries now.
+  const Removal* remove_node(NodeId id, Session& session) {
+    for (Backoff wait;; wait()) {
+      const Record* const newest = table_.load(id);
+      if (newest->head->kind == RecordKind::merge) {
+        consolidate({id, newest}, session);
+        continue;
+      }
+      if (Merged(newest, 0).count > kMostMoved) return nullptr;
+      Removal* const removal = make_node<Removal>(table_, id, newest);
+      if (table_.replace(id, newest, removal)) return removal;
+      free_node(removal);
+    }
+  }
+  /// The steps that are left once a node is removed. @returns its left neighbour.
+  NodeId finish_removal(const Removal& removal, Session& session) {
+    const NodeId left = extend_left(removal, session);
+    R::at(Step::node_merged);
+    remove_term(removal.low, removal.level + 1u, removal.id, session);
+    return left;
+  }
+  /// The left neighbour gets the entries, if it still links to the removed node.
+  NodeId extend_left(const Removal& removal, Session& session) {
+    for (Backoff wait;; wait()) {
+      const Place left = place_of(removal.low - 1, removal.level, session);
+      const Head& head = *left.newest->head;
+      if (head.right != removal.id) return left.id;
+      if (head.kind == RecordKind::merge || left.newest->depth >= chain_of(removal.level)) {
+        consolidate(left, session);
+        continue;
+      }
+      Merge* const merge = make_node<Merge>(left.newest, removal);
+      if (table_.replace(left.id, left.newest, merge)) return left.id;
+      free_node(merge);
+    }
+  }
+  /// The parent forgets a node that is merged. The thread that has seen to it retires the node's number.
+  void remove_term(Key key, unsigned level, NodeId id, Session& session) {
+    for (Backoff wait;; wait()) {
+      const Place parent = place_of(key, level, session);
+      const std::optional<std::uint64_t> term = Types::term_at(parent.newest, key);
+      if (!term || unmarked(*term) != id) return;
+      const NodeId left = Types::child(parent.newest, key - 1);
+      const Key bound = Types::next_separator(parent.newest, key);
+      if (!prepend(parent, {RecordKind::term_removal, left}, key, bound, session)) continue;
+      retire_number(id, session);
+      return note_removal(parent, session);
+    }
+  }
+  void retire_number(NodeId id, Session& session) {
+    auto* const removal = static_cast<Removal*>(const_cast<Record*>(table_.load(id)));
+    removal->is_unlinked = R::kRecyclesByEpochs;
+    if (!R::kRecyclesByEpochs) table_.give_back(id);
+    session.retire(removal);
   }
 
   NodeId leftmost(unsigned level) const {
     NodeId id = kRoot;
-    while (table_.load(id)->level > level) id = child(table_.load(id), 0);
+    while (table_.load(id)->level > level) id = Types::child(table_.load(id), 0);
     return id;
   }
   void check_level(unsigned level, TreeShape& shape) const {
     Key low = 0;
     for (NodeId id = leftmost(level); id != kNoNode;) {
       const Record* const newest = table_.load(id);
-      const Base& base = *newest->base;
+      const Head& head = *newest->head;
       const Merged merged(newest, 0);
       const auto fail = [&](const char* what) {
         shape.error = what + (" at level " + std::to_string(level)) + ", keys from " + std::to_string(low);
       };
       ++shape.nodes;
+      if (newest->kind == RecordKind::node_removal) return fail("a removed node");
       if (level == 0) shape.pairs += merged.count;
       if (newest->level != level) return fail("a node of the wrong level");
-      if (base.low != low || base.high <= low)
+      if (head.low != low || head.high <= low)
         return fail("a node that does not begin where the one before ends");
-      if ((base.right == kNoNode) != (base.high == kNoKey))
+      if ((head.right == kNoNode) != (head.high == kNoKey))
         return fail("a node whose right link does not fit");
       if (newest->depth > chain_of(level)) return fail("a chain that is too long");
       if (level > 0 && (merged.count == 0 || merged.keys[0] != low))
         return fail("a node without a first child");
       for (unsigned i = 0; i < merged.count; ++i) {
-        if (merged.keys[i] < low || merged.keys[i] >= base.high)
+        if (merged.keys[i] < low || merged.keys[i] >= head.high)
           return fail("a key outside its node's range");
         if (i > 0 && merged.keys[i] <= merged.keys[i - 1]) return fail("keys out of order");
-        if (level > 0 && table_.load(merged.words[i])->base->low != merged.keys[i])
+        if (level == 0) continue;
+        if (is_marked(merged.words[i])) return fail("a child whose removal was not carried out");
+        if (table_.load(merged.words[i])->kind == RecordKind::node_removal) return fail("a removed child");
+        if (table_.load(merged.words[i])->head->low != merged.keys[i])
           return fail("a child that does not begin at its separator");
-        if (level > 0 && child(newest, merged.keys[i]) != merged.words[i])
+        if (Types::child(newest, merged.keys[i]) != merged.words[i])
           return fail("a child that a search does not find");
       }
-      low = base.high;
-      id = base.right;
+      low = head.high;
+      id = head.right;
     }
   }
 

@@ -88,12 +88,14 @@ TEST(BwTreeSteps, AConsolidationLosesNoChangeThatComesMeanwhile) {
   EXPECT_EQ(tree.index.check().error, "");
 }
 
-TEST(MappingTable, GivesNumbersBackThatNobodySaw) {
+TEST(MappingTable, UsesNumbersAgain) {
   using Table = MappingTable<Tree<>::Record>;
   Table table;
   EXPECT_EQ(table.take(), 0u);
   EXPECT_EQ(table.take(), 1u);
+  EXPECT_EQ(table.in_use(), 2u);
   table.give_back(1);
+  EXPECT_EQ(table.in_use(), 1u);
   EXPECT_EQ(table.take(), 1u);
   EXPECT_EQ(table.load(1), nullptr);
   for (NodeId id = 2; id < 200'000; ++id) ASSERT_EQ(table.take(), id) << "more than a segment";

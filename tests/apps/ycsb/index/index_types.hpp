@@ -35,7 +35,8 @@ using AllIndexes =
                    masstree::Tree<SmallMasstree>, bwtree::Tree<>, bwtree::Tree<SmallBwTree>>;
 /// Indexes that give nodes back which removals made small.
 using IndexesThatMerge =
-    testing::Types<olc::Tree<>, olc::Tree<SmallOlc>, masstree::Tree<>, masstree::Tree<SmallMasstree>>;
+    testing::Types<olc::Tree<>, olc::Tree<SmallOlc>, masstree::Tree<>, masstree::Tree<SmallMasstree>,
+                   bwtree::Tree<>, bwtree::Tree<SmallBwTree>>;
 
 /// Calls what a test has set at a step, once.
 template <class Step>
