@@ -1,5 +1,5 @@
 // Delayed tasks, by the timers of actors: the same on every engine. A timer of a task has no hold: the task's
-// OutsideEvent keeps run() open, and ends with a run that fails.
+// OutsideEvent keeps run() open, and ends with a run that fails. It keeps a TimerOwner, which ends the timer.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +15,14 @@ namespace {
 struct DelayTimer final : TimerCall {
   explicit DelayTimer(std::shared_ptr<Delay> d) : delay(std::move(d)) {}
   void call() override { delay->set_due(); }
+  const std::shared_ptr<Delay> delay;
+};
+
+struct TimerOwner {
+  explicit TimerOwner(std::shared_ptr<Delay> d) : delay(std::move(d)) {}
+  ~TimerOwner() { delay->end_timer(); }
+  TimerOwner(const TimerOwner&) = delete;
+  TimerOwner& operator=(const TimerOwner&) = delete;
   const std::shared_ptr<Delay> delay;
 };
 
@@ -35,23 +43,32 @@ std::uint64_t time_of(TaskClock::time_point when) {
 
 void Delay::begin() {
   if (is_clock_stopped()) misuse(errors::later_on_stopped_clock());
-  event_ = OutsideEvent(begin_event(due_, {__FILE__, __LINE__, true}, shared_from_this()));
+  event_ = OutsideEvent(
+      begin_event(due_, {__FILE__, __LINE__, true}, std::make_shared<TimerOwner>(shared_from_this())));
 }
 
 void Delay::start() {
-  timer_ = start_timer(at_, Duration::zero(), 0,
-                       {std::make_unique<DelayTimer>(shared_from_this()), nullptr, true});
+  const std::uint64_t number = start_timer(at_, Duration::zero(), 0,
+                                           {std::make_unique<DelayTimer>(shared_from_this()), nullptr, true});
+  std::uint64_t seen = 0;
+  // Another thread's run has failed meanwhile, or the time has come.
+  if (!timer_.compare_exchange_strong(seen, number)) cancel_timer(number);
+}
+
+void Delay::end_timer() noexcept {
+  const std::uint64_t number = timer_.exchange(kNoTimer);
+  if (number != 0 && number != kNoTimer) cancel_timer(number);
 }
 
 void Delay::withdraw() {
-  cancel_timer(timer_);
+  end_timer();
   event_.withdraw();  // unless its time has come: then it leaves the group by itself
 }
 
 bool Delay::cancel() {
   State seen = State::waiting;
   if (!state_.compare_exchange_strong(seen, State::cancelled)) return false;
-  if (may_cancel_timers()) cancel_timer(timer_);  // else it finds nothing to do
+  if (may_cancel_timers()) end_timer();  // else it ends with the event
   event_.try_set();
   return true;
 }

@@ -12,7 +12,6 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "rubato/actor/timer.hpp"
 #include "rubato/engine/actor_extras.hpp"
@@ -89,16 +88,6 @@ class TimerTable {
       if (all || timer.action.message != nullptr) return remove(timer.number);
     }
     return nullptr;
-  }
-
-  /// Removes those of delayed tasks, which have been dropped with their run.
-  std::vector<Owned> remove_of_tasks() {
-    std::vector<std::uint64_t> numbers;
-    for (const auto& [number, timer] : all_)
-      if (timer->action.is_of_task) numbers.push_back(number);
-    std::vector<Owned> removed;
-    for (const std::uint64_t number : numbers) removed.push_back(remove(number));
-    return removed;
   }
 
   /// The next that is to be due; null: none.

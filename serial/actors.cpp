@@ -51,10 +51,7 @@ class Actors {
         actors().for_each([&use](const Cell& cell, std::uint64_t) { use(cell); });
       });
     };
-    actor_hooks.clear = [] {
-      actors().clear();
-      const auto dropped = actors().timers.remove_of_tasks();  // else time would go on to them
-    };
+    actor_hooks.clear = [] { actors().clear(); };
   }
   static Actors& actors() {
     static Actors& instance = *new Actors;
@@ -387,7 +384,8 @@ void allow_step() {
   actors().resume_put_aside();
 }
 bool has_put_aside() { return actors().has_put_aside(); }
-bool may_cancel_timers() { return runs_here() || !is_running(); }
+/// Between two runs the calling thread may be another than the one that makes timers.
+bool may_cancel_timers() { return runs_here(); }
 bool is_clock_stopped() { return actors().is_stopped; }
 bool fire_until(std::uint64_t time) {
   const auto* const next = actors().timers.next();

@@ -67,10 +67,15 @@ class Delay : public std::enable_shared_from_this<Delay> {
   void begin();
   /// Starts the timer.
   void start();
+  /// The timer is not needed any more: the event is set, or its run has failed.
+  void end_timer() noexcept;
   /// There is no task after all.
   void withdraw();
   /// Its time has come.
-  void set_due() { event_.try_set(); }
+  void set_due() {
+    timer_.store(kNoTimer);
+    event_.try_set();
+  }
   /// The task begins. False: it was cancelled. It may begin again, as a reader that has lost.
   bool begin_task() {
     State seen = State::waiting;
@@ -81,10 +86,11 @@ class Delay : public std::enable_shared_from_this<Delay> {
 
  private:
   enum class State : std::uint8_t { waiting, begun, cancelled };
+  static constexpr std::uint64_t kNoTimer = ~std::uint64_t{0};
 
   const std::uint64_t at_;  // nanoseconds of the clock
   std::atomic<State> state_{State::waiting};
-  std::uint64_t timer_ = 0;
+  std::atomic<std::uint64_t> timer_{0};  // 0: not started yet; kNoTimer: none, or none any more
   TaskGroup due_;
   OutsideEvent event_;
 };

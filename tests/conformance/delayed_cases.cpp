@@ -125,6 +125,25 @@ CASE(a_delayed_task_that_has_begun_is_not_cancelled) {
   CHECK(!task.cancel());
 }
 
+/// The other thread needs no run, and this one makes delayed tasks meanwhile.
+CASE(a_thread_outside_may_cancel_delayed_tasks_between_runs) {
+  constexpr unsigned kTasks = 2000;
+  ran = 0;
+  std::vector<DelayedTask> tasks;
+  for (unsigned i = 0; i < kTasks; ++i) tasks.push_back(create_later<nonspec>(1h, [] { count(ran); }, {}));
+  std::uint64_t cancelled = 0;
+  std::thread other([&] {
+    for (DelayedTask& task : tasks) cancelled += task.cancel() ? 1 : 0;
+  });
+  for (unsigned i = 0; i < kTasks; ++i) create_later<nonspec>(1us, [] { count(ran); }, {});
+  other.join();
+  const TaskClock::time_point begin = TaskClock::now();
+  run();
+  CHECK(cancelled == kTasks);
+  CHECK(ran == kTasks);
+  CHECK(TaskClock::now() - begin < 1h);
+}
+
 /// Each is either cancelled or runs, whichever thread is first.
 CASE(a_thread_outside_may_cancel_a_delayed_task_at_any_time) {
   constexpr unsigned kTasks = 200;
@@ -162,6 +181,27 @@ CASE(a_run_that_fails_drops_its_delayed_tasks) {
   CHECK(TaskClock::now() - begin < 1h);
   later.cancel();
   CHECK(owned.use_count() == 1);
+}
+
+/// However far the time of a task is, nothing of it is left.
+CASE(a_run_that_fails_ends_the_timers_of_its_delayed_tasks) {
+  std::weak_ptr<engine::Delay> left;
+  {
+    const auto delay = std::make_shared<engine::Delay>(engine::time_of(1h));
+    left = delay;
+    delay->begin();
+    delay->start();
+    create<nonspec>([delay] {}, {.after = delay->due()});
+  }
+  create<nonspec>([] { throw std::runtime_error("as asked"); }, {});
+  bool has_thrown = false;
+  try {
+    run();
+  } catch (const TaskError&) {
+    has_thrown = true;
+  }
+  CHECK(has_thrown);
+  CHECK(left.expired());
 }
 
 CASE(a_cancelled_group_lets_its_delayed_tasks_end_unrun) {
