@@ -394,10 +394,8 @@ bool fire_until(std::uint64_t time) {
   return false;
 }
 void join_group(TaskGroup& group) { ++GroupState::pending(group); }
-/// By a task that is the last member, whose end the engine sees to.
 void leave_group(TaskGroup& group) {
-  engine::create<TaskType::nonspec>([] {}, Annotations{.group = &group});
-  --GroupState::pending(group);
+  leave_by_task(group, [] {});
 }
 std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action) {
   return actors().start_timer(at, period, owner, std::move(action));

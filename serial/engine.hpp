@@ -1,8 +1,12 @@
-// The serial engine's interface to serial/actors.cpp.
+// The serial engine's interface to its actors and events.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
+#include <utility>
+
+#include "rubato/group.hpp"
+#include "rubato/task.hpp"
 
 namespace rubato::inline v0::engine {
 
@@ -17,6 +21,14 @@ struct ActorHooks {
   void (*after_task)() = nullptr;            ///< null until there is a delayed task
 };
 extern ActorHooks actor_hooks;
+
+/// A member that is no task leaves its group: a task that calls function() takes its place, so that the group
+/// ends with the end of a task.
+template <class F>
+void leave_by_task(TaskGroup& group, F function) {
+  engine::create<TaskType::nonspec>(std::move(function), Annotations{.group = &group});
+  --GroupState::pending(group);
+}
 
 /// Orders the running task's earlier actions before the later actions of other tasks that call this: no ties
 /// between them are looked for (serial/tie_check.hpp).

@@ -102,19 +102,14 @@ Events& events() {
   return instance;
 }
 
-/// A task takes the event's place in the group, so that the group's end is the end of a task.
 void leave(SerialEvent& event) {
-  const Annotations annotations{.group = &event.group};
   if (event.end == EventEnd::abandoned) {
-    engine::create<TaskType::nonspec>(
-        [file = event.file, line = event.line] {
-          throw TaskError(errors::event_abandoned(file, line), "OutsideEvent", std::nullopt);
-        },
-        annotations);
+    leave_by_task(event.group, [file = event.file, line = event.line] {
+      throw TaskError(errors::event_abandoned(file, line), "OutsideEvent", std::nullopt);
+    });
   } else {
-    engine::create<TaskType::nonspec>([keeps = std::move(event.keeps)] {}, annotations);
+    leave_by_task(event.group, [keeps = std::move(event.keeps)] {});
   }
-  --GroupState::pending(event.group);
 }
 
 }  // namespace
