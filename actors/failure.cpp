@@ -115,6 +115,20 @@ bool is_with_sibling() {
   }
 }
 
+/// A task that ends the run with the exception of an actor, which `who` names.
+struct EndOfRun {
+  using TaskName = Failure;
+  void operator()() const {
+    try {
+      std::rethrow_exception(error);
+    } catch (...) {
+      throw_of_run(who);
+    }
+  }
+  std::exception_ptr error;
+  std::string who;
+};
+
 /// A child that waits for the decision, in a turn of its parent.
 struct ChildFailed {
   using shown_message = Failure;
@@ -136,15 +150,7 @@ struct ChildFailed {
   /// The parent has stopped: no actor decides.
   void fail(AskError) {
     Cell& cell = *cell_of(child);
-    engine::create<TaskType::nonspec>(
-        [thrown = error, name = who] {
-          try {
-            std::rethrow_exception(thrown);
-          } catch (...) {
-            throw_of_run(name);
-          }
-        },
-        Annotations{});
+    engine::create<TaskType::nonspec>(EndOfRun{error, who}, Annotations{});
     stop_child(cell);
   }
 

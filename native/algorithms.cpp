@@ -33,7 +33,7 @@ struct Joined {
   std::string why;  // dropped: the exception that ended the run
 };
 
-/// In traces.
+/// The name of the task in lists of waiting tasks.
 struct AlgorithmIsComplete {};
 
 Joined* joined_in(const Task* task) { return reinterpret_cast<Joined*>(task->words[0]); }
@@ -48,6 +48,7 @@ void end(Joined* joined, Joined::State state) {
 
 /// The last that refers to it: the destructor of a task that has run finds none.
 void complete(Task* task) {
+  static_cast<Worker&>(*engine::current_thread).timer.leave_out();
   Joined* const joined = joined_in(task);
   task->words[0] = 0;
   end(joined, Joined::State::complete);

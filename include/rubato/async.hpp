@@ -21,28 +21,42 @@
 
 namespace rubato::inline v0 {
 
+namespace engine {
+
+/// The function of an async().
+template <class F>
+struct AsyncCall {
+  using TaskName = name_type<F>;
+  using Result = std::invoke_result_t<F&>;
+
+  void operator()() {
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        function();
+        promise.set_value();
+      } else {
+        promise.set_value(function());
+      }
+    } catch (...) {
+      promise.set_exception(std::current_exception());
+    }
+  }
+
+  F function;
+  std::promise<Result> promise;
+};
+
+}  // namespace engine
+
 /// Creates a nonspec task that calls function(). @returns the future of its result, or of its exception,
 /// which does not end the run. If the task is destroyed unrun or cancelled, the future throws
 /// std::future_error (broken_promise). Without a run() the future never becomes ready.
 template <class F>
 std::future<std::invoke_result_t<F&>> async(F function, Annotations annotations = {}) {
-  using Result = std::invoke_result_t<F&>;
-  std::promise<Result> promise;
-  std::future<Result> future = promise.get_future();
-  create<TaskType::nonspec>(
-      [function = std::move(function), promise = std::move(promise)]() mutable {
-        try {
-          if constexpr (std::is_void_v<Result>) {
-            function();
-            promise.set_value();
-          } else {
-            promise.set_value(function());
-          }
-        } catch (...) {
-          promise.set_exception(std::current_exception());
-        }
-      },
-      annotations);
+  std::promise<std::invoke_result_t<F&>> promise;
+  auto future = promise.get_future();
+  rubato::create<TaskType::nonspec>(engine::AsyncCall<F>{std::move(function), std::move(promise)},
+                                    annotations);
   return future;
 }
 

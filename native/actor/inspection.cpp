@@ -20,6 +20,7 @@
 #include "actors/living.hpp"
 #include "native/memory/cells.hpp"
 #include "native/worker/shared.hpp"
+#include "native/worker/worker.hpp"
 #include "rubato/task.hpp"
 
 namespace rubato::inline v0::native {
@@ -69,7 +70,12 @@ Worked work_alone(const std::function<void()>& work, std::uint64_t until) {
   if (!shared.is_running()) return Worked::run_has_ended;
   const auto request = std::make_shared<Request>();
   request->work = &work;
-  create<spec>([request] { request->run(); }, {});
+  create<spec>(
+      [request] {
+        static_cast<Worker&>(*engine::current_thread).timer.leave_out();
+        request->run();
+      },
+      {});
   std::unique_lock lock(request->mutex);
   while (request->work != nullptr) {
     request->changed.wait_for(lock, kBetweenLooks);

@@ -41,7 +41,9 @@ class Arrival {
 
   void operator()() {
     if (file_ != nullptr) report();
-    static_cast<Worker*>(engine::current_thread)->leave(*std::exchange(group_, nullptr));
+    auto& worker = static_cast<Worker&>(*engine::current_thread);
+    worker.timer.leave_out();
+    worker.leave(*std::exchange(group_, nullptr));
   }
 
  private:

@@ -48,7 +48,7 @@ bool Worker::run_or_put_back(Slot slot) {
   Task* const task = slot.task();
   while (!run_synchronized(task, !slot.is_pooled())) {
     if (!slot.is_pooled()) {
-      timer.put_off();
+      timer.leave_out();
       requeue(task, true);
       return false;
     }

@@ -22,7 +22,7 @@ class TaskTimer {
   [[gnu::noinline]] void begin(const engine::Task& task) {
     span_ = {0, 0, task.code, task.words[0], task.handle, 0, TraceSpan::Kind::task};
     if (task.is_timestamped()) span_.timestamp = engine::timestamp_of(&task);
-    is_put_off_ = false;
+    is_left_out_ = false;
     span_.begin = ticks();
   }
   /// The timed task is a turn of the actor with this handle: the span has it in place of a timestamp, and, in
@@ -44,14 +44,14 @@ class TaskTimer {
     span_.end = ticks();
     if (lane_ == nullptr) {
       --left_;
-    } else if (!is_put_off_) {
+    } else if (!is_left_out_) {
       lane_->add(span_);
     }
-    if (is_put_off_ || span_.end - span_.begin < ticks_of(policy::kLongMicroseconds)) return nullptr;
+    if (is_left_out_ || span_.end - span_.begin < ticks_of(policy::kLongMicroseconds)) return nullptr;
     return &span_;
   }
-  /// The task that is timed was not run, but put back.
-  void put_off() { is_put_off_ = true; }
+  /// The task that is timed gets no span: it was not run, but put back, or is the engine's own.
+  void leave_out() { is_left_out_ = true; }
   /// The tasks that follow are worth it.
   void restart() { left_ = std::max(left_, policy::kTimedTasks); }
   /// All tasks from now on, for practical purposes; or as many as follow a restart().
@@ -62,7 +62,7 @@ class TaskTimer {
  private:
   TraceLane* const lane_;
   unsigned left_ = policy::kTimedTasks;  // with a trace never 0
-  bool is_put_off_ = false;
+  bool is_left_out_ = false;
   TraceSpan span_{};
   std::uint64_t longest_ = 0;  // handler of the turn, in ticks
 };

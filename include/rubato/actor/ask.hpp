@@ -17,6 +17,7 @@
 
 #include "rubato/actor/actor.hpp"
 #include "rubato/actor/timer.hpp"
+#include "rubato/engine/algorithm_work.hpp"
 #include "rubato/task.hpp"
 
 namespace rubato::inline v0 {
@@ -152,6 +153,7 @@ class AskState {
   }
   /// Continuation in a task of its own, for an asker that is no actor.
   struct Late {
+    using TaskName = task_names::then<R>;
     MessageNode* node;
     void operator()() const {
       struct Freed {

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,12 @@
 #include <vector>
 
 #include "native/trace/gzip.hpp"
+#include "rubato/actors.hpp"
+#include "rubato/algorithms.hpp"
+#include "rubato/async.hpp"
+#include "rubato/create_all.hpp"
+#include "rubato/delayed.hpp"
+#include "rubato/outside_event.hpp"
 #include "rubato/rubato.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -172,6 +179,45 @@ TEST_P(Trace, SaysWhatRanAndWhen) {
   for (const Slice& slice : slices("order")) EXPECT_EQ(slice.arguments["tasks"], 2);
   EXPECT_EQ(slices("run").size(), 1u);
   remove(line);
+}
+
+struct Works {
+  void operator()() const {}
+};
+struct Question {
+  using reply = int;
+};
+struct Guest : behavior<Question> {
+  int on(Question) {
+    stop();
+    return 1;
+  }
+};
+
+/// Tasks by which the engine does its own work are no slices; others have names of the program.
+TEST_P(Trace, ShowsNoTaskOfTheRuntime) {
+  begin(GetParam());
+  TaskGroup group;
+  OutsideEvent event(group);
+  const auto guest = spawn<Guest>({.group = &group, .thread = ActorThread::own});
+  create<nonspec>([guest] { guest.ask(Question{}).then([](int) {}); }, {});
+  create<nonspec>([&event] { event.set(); }, {});
+  create<nonspec>(Works{}, {.after = &group});
+  create_later<nonspec>(std::chrono::milliseconds(1), Works{}, {});
+  const std::future<void> done = async(Works{});
+  create<nonspec>([] { create_all<nonspec>(0, 500, [](int) { create<nonspec>(Works{}, {}); }); }, {});
+  run();
+  EXPECT_TRUE(group.is_complete());
+  const json functions = document()["otherData"]["functions"];
+  const auto all = slices("task");
+  for (const Slice& slice : all) {
+    const std::string name = functions.value(slice.name, slice.name);
+    if (name.find("::engine::split_range<") != std::string::npos) continue;  // shown as what it creates
+    for (const char* own : {"::native::", "::engine::", "OutsideEvent"})
+      EXPECT_EQ(name.find(own), std::string::npos) << name;
+  }
+  const auto of_program = [](const Slice& slice) { return slice.name == "Works"; };
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), of_program), 503);
 }
 
 TEST_P(Trace, SaysWhichProgramRan) {

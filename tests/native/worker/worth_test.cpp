@@ -101,7 +101,7 @@ TEST_F(TaskTimerTest, NamesALongTaskUnlessItWasPutBack) {
   EXPECT_EQ(span->code, &code);
   EXPECT_EQ(span->first_word, 7u);
   run_long();
-  timer.put_off();
+  timer.leave_out();
   EXPECT_EQ(timer.end(), nullptr);
 }
 
@@ -113,7 +113,7 @@ TEST_F(TaskTimerTest, WithATraceItNeverEndsAndKeepsWhatRan) {
     timer.end();
   }
   timer.begin(task);
-  timer.put_off();
+  timer.leave_out();
   timer.end();
   EXPECT_TRUE(timer.is_on());
   EXPECT_EQ(lane.size(), policy::kTimedTasks + 1);
