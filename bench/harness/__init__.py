@@ -9,6 +9,7 @@ interpreter of .venv, which has the rest, and knows where `rubato` is.
     harness.lag_default  whether lagging may be on by default
     harness.peers      other libraries of actors
     harness.targets    programs that `make build` leaves out
+    harness.soak       a week of a cache on clocks that run fast
     harness.command    names on the command line, samples of earlier calls, and what ends a command
     harness.tables     verdicts as a table
 
