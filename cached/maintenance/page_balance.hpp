@@ -1,5 +1,7 @@
-// Choice of the classes that give and get a page. Two rules: a class at rest gives its free pages to the pool
-// of all classes; and if one class evicts most, the class whose oldest items are oldest gives it a page. No
+// Choice of the classes that give and get a page. A class at rest gives its free pages to the pool of all
+// classes. The class whose oldest items are oldest gives pages to classes that evict younger ones: one a
+// second while the same class evicts most, else one in ten seconds to the class that evicted most of those
+// that go on evicting. The latter keeps many sizes, which evict most in turns, from waiting for ever. No
 // thread, no clock: `choose` is asked once a second.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,13 +33,17 @@ class PageBalance {
   static constexpr unsigned kRest =
       3;  ///< seconds without growth or eviction, after which a class is at rest
   static constexpr unsigned kWindows = 3;  ///< seconds in a row in which the same class evicts most
+  static constexpr unsigned kTurns = 10;  ///< seconds in a row in which a class evicts, and between its pages
 
   void note(const ClassLoads& now);
+  /// The class that takes a page if its items are younger than some; 0: none.
+  unsigned taker(bool eager) const;
 
   ClassLoads before_{};
-  std::array<std::uint64_t, kMaxClasses> evicted_{};  ///< in the last second
-  std::array<unsigned, kMaxClasses> at_rest_{};       ///< for so many seconds
-  unsigned most_ = 0, in_a_row_ = 0;
+  std::array<unsigned, kMaxClasses> evicting_{};       ///< for so many seconds in a row
+  std::array<std::uint64_t, kMaxClasses> pressure_{};  ///< evictions; those of a second earlier count half
+  std::array<unsigned, kMaxClasses> at_rest_{};        ///< for so many seconds
+  unsigned most_ = 0, in_a_row_ = 0, since_move_ = 0;
 };
 
 }  // namespace rubato::cached

@@ -62,6 +62,32 @@ TEST(PageBalance, TheClassThatEvictsThreeSecondsInARowTakesFromTheOldest) {
   EXPECT_EQ(move->to, 3u);
 }
 
+TEST(PageBalance, OfClassesThatEvictMostInTurnsOneTakesAPageInTenSeconds) {
+  PageBalance balance;
+  ClassLoads loads{};
+  for (unsigned c = 3; c < 7; ++c) loads[c] = load_with(0);
+  loads[6].age = 300;
+  for (int second = 1; second <= 30; ++second) {
+    for (unsigned c = 3; c < 6; ++c) loads[c].evicted += c == 3u + second % 3 ? 100 : 1;
+    const auto move = balance.choose(loads, kRatio, false);
+    ASSERT_EQ(move.has_value(), second % 10 == 0) << second;
+    if (!move) continue;
+    EXPECT_EQ(move->from, 6u);
+    EXPECT_EQ(move->to, 3u + second % 3) << "the one that evicted most lately";
+  }
+}
+
+TEST(PageBalance, AClassThatDoesNotEvictInEachOfThreeSecondsTakesNothing) {
+  PageBalance balance;
+  ClassLoads loads{};
+  loads[3] = load_with(0), loads[4] = load_with(0);
+  loads[4].age = 1000;
+  for (int second = 0; second < 100; ++second) {
+    loads[3].evicted += second % 3 ? 10 : 0;
+    EXPECT_FALSE(balance.choose(loads, kRatio, false)) << second;
+  }
+}
+
 TEST(PageBalance, ByTheRatioNearlyTheSameAgeIsTheSame) {
   PageBalance balance;
   ClassLoads loads{};
