@@ -30,7 +30,14 @@ class TaskAge {
   };
 
   /// A look.
-  Age look(const Sight& sight, std::uint64_t now) {
+  Age look(const Sight& sight, std::uint64_t now) { return age_ = age_of(sight, now); }
+  /// Whether the last look saw the task of the one before, or none.
+  bool is_same() const { return looks_ != 0 || !seen_.is_in_task; }
+  /// Whether the task may be a turn that does not publish yet what it sends.
+  bool may_hold_back() const { return seen_.is_in_task && seen_.has_actors && age_ != Age::old; }
+
+ private:
+  Age age_of(const Sight& sight, std::uint64_t now) {
     const bool is_same = sight.ended == seen_.ended && sight.is_in_task;
     // Else it has run tasks without a look: the last one says nothing.
     const bool is_fresh = sight.looked_at_clock != seen_.looked_at_clock || is_same;
@@ -47,11 +54,9 @@ class TaskAge {
     }
     return is_long ? Age::waited_for : Age::young;
   }
-  /// Whether the last look saw the task of the one before, or none.
-  bool is_same() const { return looks_ != 0 || !seen_.is_in_task; }
 
- private:
   Sight seen_{};
+  Age age_ = Age::young;
   unsigned looks_ = 0;            // in a row at which the same task ran
   std::uint64_t first_seen_ = 0;  // at the look before these
 };

@@ -100,7 +100,7 @@ void Watch::look() {
   const bool is_anybody_idle = Events::idle(word) != 0;
   const bool is_free = (word & (Events::kStop | Events::kAlone)) == 0;
   const std::uint64_t activity = activity_of_actors();
-  bool is_same = true, has_handed_over = false;
+  bool is_same = true, may_hold_back = false, has_handed_over = false;
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     Worker& worker = shared_.worker(w);
     const std::uint64_t finished = ended(worker);
@@ -108,6 +108,7 @@ void Watch::look() {
     const TaskAge::Age age =
         ages_[w].look({is_in_task, finished, worker.sharing.worth().began(), activity != 0}, ticks());
     is_same = is_same && ages_[w].is_same();
+    may_hold_back = may_hold_back || ages_[w].may_hold_back();
     if (age == TaskAge::Age::young || !is_anybody_idle || !is_free) continue;
     if (age == TaskAge::Age::old) {
       worker.seen.long_task.store(finished + 1, std::memory_order_relaxed);
@@ -117,9 +118,11 @@ void Watch::look() {
     has_handed_over = true;
     if (activity != 0 && age >= TaskAge::Age::lengthy) pace_.note_long_handler();
   }
-  // Beside a task that takes long and creates nothing there is less and less to look for.
-  const bool is_quiet = is_same && !has_handed_over;
-  pace_.note_look(is_quiet || !is_anybody_idle, activity != std::exchange(activity_, activity));
+  // Beside a task that takes long and creates nothing there is less and less to look for, and none beside a
+  // turn that publishes.
+  const bool is_quiet = is_same && !may_hold_back && !has_handed_over;
+  const bool has_turns = activity != std::exchange(activity_, activity) || may_hold_back;
+  pace_.note_look(is_quiet || !is_anybody_idle, has_turns);
   look_for_standstill(is_anybody_idle);
 }
 

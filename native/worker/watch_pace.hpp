@@ -36,7 +36,7 @@ class WatchPace {
     period_ = kShortest;
   }
   /// A look at busy workers. `is_quiet`: there was nothing to hand over, and it will be so for a while.
-  /// `has_turns`: actors have been active since the last one.
+  /// `has_turns`: actors have been active since the last one, or may be in a long handler.
   void note_look(bool is_quiet, bool has_turns) {
     if (left_ != 0 && --left_ != 0) {
       period_ = kHurried;

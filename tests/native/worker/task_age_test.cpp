@@ -39,6 +39,7 @@ class Looks {
   }
   Age at(std::uint64_t now) { return age_.look(sight_, now); }
   bool is_same() const { return age_.is_same(); }
+  bool may_hold_back() const { return age_.may_hold_back(); }
 
  private:
   TaskAge::Sight sight_;
@@ -79,6 +80,22 @@ TEST(TaskAge, IsThatOfAPublishingOneAfterThreeLooksAndItsTime) {
     EXPECT_LT(looks.at(kStart + publishing), Age::old) << "a tick less";
     EXPECT_EQ(looks.at(kStart + publishing + 1), Age::old);
   }
+}
+
+TEST(TaskAge, MayHoldBackUntilItPublishes) {
+  const std::uint64_t publishing = ticks_of(policy::kPublishingMicroseconds);
+  for (const bool has_actors : {false, true}) {
+    Looks looks(has_actors);
+    EXPECT_EQ(looks.may_hold_back(), has_actors);
+    looks.at(kStart + 1);
+    looks.at(kStart + publishing - 1);
+    EXPECT_EQ(looks.may_hold_back(), has_actors);
+    EXPECT_EQ(looks.at(kStart + publishing), Age::old);
+    EXPECT_FALSE(looks.may_hold_back());
+  }
+  Looks looks;
+  looks.idle().at(kStart + 1);
+  EXPECT_FALSE(looks.may_hold_back());
 }
 
 TEST(TaskAge, SaysNothingByALookAtTheClockThatOtherTasksFollowed) {
