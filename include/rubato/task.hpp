@@ -24,7 +24,8 @@
 namespace rubato::inline v0 {
 
 /// Creates a task that will call function(args...). Inside a task (its parent) or, before run(), outside.
-///   function  a function pointer or a callable without state; host engines take any callable
+///   function  a function pointer or a callable. On the chip its state is trivially copyable, and travels in
+///             the words that arguments leave of 5; host engines take any callable
 ///   args      at most 5, each trivially copyable and at most 8 bytes
 /// Errors: a timestamp earlier than the creating task's; a timestamp from a task without one.
 template <TaskType type, class F, class... Args>
@@ -47,6 +48,14 @@ inline void run() { engine::run(); }
 
 /// The running task's own timestamp; 0 for a task without one and outside tasks.
 inline Timestamp timestamp() { return engine::timestamp(); }
+
+/// Makes the rest of the running task non-speculative: a speculative attempt begins anew when no earlier task
+/// is left. No effect in other tasks, outside tasks, and on host engines, which do not speculate.
+inline void serialize() {
+#if defined(RUBATO_ENGINE_CHIP)
+  engine::serialize();
+#endif
+}
 
 /// Calls function(args...) once the running task can no longer be undone: the way out for results that are
 /// not tracked data (output, for example). Runs as a non-speculative task without timestamp and locale.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -30,6 +31,16 @@ template <class F>
 inline constexpr bool is_portable_function =
     (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
     (std::is_empty_v<F> && std::is_trivially_copyable_v<F> && std::is_default_constructible_v<F>);
+
+/// The words that a callable's state takes, in registers.
+template <class F>
+inline constexpr std::size_t state_words = (sizeof(F) + kWordBytes - 1) / kWordBytes;
+
+/// A callable whose state can travel in registers beside that many arguments, such as a lambda that captures
+/// a few words.
+template <class F, std::size_t arguments>
+inline constexpr bool is_small_callable =
+    std::is_class_v<F> && std::is_trivially_copyable_v<F> && state_words<F> + arguments <= kMaxArguments;
 
 /// The type by which errors and traces name a callable: its member TaskName, or the callable itself.
 template <class F>

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "rubato/capsule.hpp"
 #include "tests/conformance/harness.hpp"
 
 namespace {
@@ -77,6 +78,78 @@ TYPED_CASE(arguments_of_every_kind_arrive) {
       {}, 2.5, std::uint8_t{9}, Pair{1, 0.5f}, 1.5f, std::int64_t{-1});
   run();
   CHECK(correct == 11);
+}
+
+struct Forty {
+  std::uint64_t words[5];
+};
+
+TYPED_CASE(callables_carry_their_state) {
+  correct = 0;
+  const Forty forty{{1, 2, 3, 4, std::numeric_limits<std::uint64_t>::max()}};
+  const Pair pair{-9, 1.5f};
+  const std::uint8_t byte = 200;
+  const double half = 0.5;
+  create<type>(
+      [forty] { five(forty.words[0], forty.words[1], forty.words[2], forty.words[3], forty.words[4]); }, {});
+  create<type>(
+      [byte] {
+        if (byte == 200) count(correct);
+      },
+      {.at = 1});
+  create<type>(
+      [byte, pair, half](float a, std::int8_t b) {
+        if (byte == 200 && pair.first == -9 && pair.second == 1.5f && half == 0.5 && a == 0.25f && b == -3)
+          count(correct);
+      },
+      {.at = 2, .on = 1}, 0.25f, std::int8_t{-3});
+  create<type>(
+      [n = 3]() mutable {
+        if (++n == 4) count(correct);
+      },
+      {.on = 7});
+  create<type>(
+      [half] {
+        on_commit(
+            [half, n = 2](int m) {
+              if (half * n == m) count(correct);
+            },
+            1);
+      },
+      {});
+  run();
+  CHECK(correct == 5);
+}
+
+CASE(callables_with_state_wait_for_groups) {
+  static std::uint64_t order;
+  order = 0;
+  TaskGroup first;
+  for (std::uint64_t i = 1; i <= 4; ++i) create<nonspec>([i] { order += i; }, {.on = 1, .group = &first});
+  create<nonspec>(
+      [a = std::uint64_t{5}, b = std::uint64_t{7}](std::uint64_t c) { order = order * a + b * c; },
+      {.on = 1, .after = &first}, 2);
+  run();
+  CHECK(order == 10 * 5 + 14);
+}
+
+TYPED_CASE(serialize_ends_speculation) {
+  static tracked<std::uint64_t> sum;
+  sum = 0;
+  correct = 0;
+  serialize();  // outside tasks it does nothing
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    create<type>(
+        [] {
+          sum += 1;
+          serialize();
+          if (!capsule::is_speculative()) count(correct);
+        },
+        {.at = i});
+  }
+  run();
+  CHECK(sum == 20u);
+  CHECK(correct == 20);
 }
 
 CASE(arguments_convert_to_the_functions_parameters) {

@@ -28,6 +28,10 @@ inline std::uint64_t timestamp() { return instruction::read<instruction::kTimest
 inline bool is_timestamped() { return instruction::read<instruction::kIsTimestamped>() != 0; }
 inline bool is_in_task() { return instruction::read<instruction::kIsTask>() != 0; }
 
+inline void serialize() {
+  if (instruction::read<instruction::kIsSpeculative>() != 0) instruction::promote();
+}
+
 // ---- Arguments in registers ----
 
 template <class T>
@@ -70,6 +74,23 @@ struct Entry {
   template <class>
   using Word = std::uint64_t;
   static void call(Word<Args>... words) { F{}(unpack<Args>(words)...); }
+};
+
+/// For callables with state, whose words come before the arguments'.
+template <class F, class State, class... Args>
+struct StatefulEntry;
+template <class F, std::size_t... state, class... Args>
+struct StatefulEntry<F, std::index_sequence<state...>, Args...> {
+  template <std::size_t>
+  using StateWord = std::uint64_t;
+  template <class>
+  using Word = std::uint64_t;
+  static void call(StateWord<state>... captured, Word<Args>... words) {
+    const std::uint64_t whole[] = {captured...};
+    alignas(F) unsigned char bytes[sizeof(F)];
+    std::memcpy(bytes, whole, sizeof(F));
+    static_cast<Called<F, Args...>>(*std::launder(reinterpret_cast<F*>(bytes)))(unpack<Args>(words)...);
+  }
 };
 
 /// For a function pointer known only at run time whose parameters are not all integers: the pointer takes one
@@ -265,16 +286,28 @@ template <TaskType type, class Pointer, class... Parameters, class... Args>
   }
 }
 
+template <TaskType type, class F, std::size_t... state, class... Args>
+[[gnu::always_inline]] inline void create_stateful(const Annotations& a, const F& function,
+                                                   std::index_sequence<state...> words, Args... args) {
+  std::uint64_t whole[sizeof...(state)] = {};
+  std::memcpy(whole, &function, sizeof(F));
+  create_words<type>(a, reinterpret_cast<std::uintptr_t>(&StatefulEntry<F, decltype(words), Args...>::call),
+                     whole[state]..., pack<Args>(args)...);
+}
+
 template <TaskType type, class F, class... Args>
 [[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
+  constexpr bool is_small = is_small_callable<F, sizeof...(Args)>;
   static_assert(
-      is_portable_function<F>,
-      "on the chip a task is a function pointer or a callable without state: pass what the lambda captures "
-      "as arguments");
-  if constexpr (!is_portable_function<F>) {
+      is_portable_function<F> || is_small,
+      "on the chip a callable is trivially copyable and has with its arguments at most 5 words of 8 "
+      "bytes: capture a pointer to larger data");
+  if constexpr (!is_portable_function<F> && !is_small) {
     return;  // the sentence above is enough
   } else if constexpr (std::is_pointer_v<F>) {
     create_pointer<type>(a, function, decltype(parameters_of(function)){}, args...);
+  } else if constexpr (!is_portable_function<F>) {
+    create_stateful<type>(a, function, std::make_index_sequence<state_words<F>>{}, args...);
   } else {
     create_words<type>(a, reinterpret_cast<std::uintptr_t>(&Entry<F, Args...>::call), pack<Args>(args)...);
   }
