@@ -339,6 +339,7 @@ struct ScanSums {
         body(std::move(b)),
         combine(std::move(c)) {}
   void start(auto& work) { create_parts(work, 0, sums.empty() ? 0 : sums.size() - 1); }
+  std::uint64_t parts() const { return sums.empty() ? 0 : sums.size() - 1; }
   void run(std::uint64_t number) const { sums[number].value = body(range.part(number), identity, false); }
   /// Replaces the sum of each part by the sum of all parts before it.
   ScanSums finish() {
@@ -361,6 +362,7 @@ struct ScanFinal {
   using TaskName = typename Sums::TaskName;
   static constexpr const char* kName = Sums::kName;
   void start(auto& work) { create_parts(work, 0, sums.sums.size()); }
+  std::uint64_t parts() const { return sums.sums.size(); }
   void run(std::uint64_t number) const {
     auto& sum = sums.sums[number].value;
     sum = sums.body(sums.range.part(number), std::move(sum), true);
