@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
-#include "chip/isa/decode.hpp"
 #include "chip/os/wait_names.hpp"
 
 namespace rubato::chip {
@@ -13,39 +13,7 @@ namespace {
 
 constexpr std::uint32_t bit(unsigned x) { return 1U << x; }
 
-/// The immediate of an instruction of 32 bits, as an address wraps around.
-Addr immediate_of(std::uint32_t word) {
-  return static_cast<Addr>(static_cast<std::int64_t>(isa::decode(word).imm));
-}
-
 }  // namespace
-
-std::unordered_set<Addr> returns_of_calls(const AddressSpace& memory,
-                                          const std::unordered_map<Addr, AllocatorFunction>& targets) {
-  constexpr std::uint32_t kJalRa = 0x0ef, kAuipc = 0x17, kJalrRa = 0x0e7;
-  std::unordered_set<Addr> found;
-  // Every even address, also inside instructions: a place too many is a note that nothing comes of.
-  const auto look = [&](Addr pc, std::uint32_t word) {
-    if ((word & 0xfff) == kJalRa && targets.contains(pc + immediate_of(word))) found.insert(pc + 4);
-    if ((word & 0x7f) != kAuipc || !memory.allows(pc, 8, Page::kExecute)) return;
-    const auto next = memory.load<std::uint32_t>(pc + 4);
-    const bool is_pair =
-        (next & 0xfff) == kJalrRa && (next >> 12 & 7) == 0 && (next >> 15 & 0x1f) == (word >> 7 & 0x1f);
-    if (is_pair && targets.contains(pc + immediate_of(word) + immediate_of(next))) found.insert(pc + 8);
-  };
-  const auto scan = [&](Addr page) {
-    const bool goes_on = (memory.attributes(page + AddressSpace::kPageBytes) & Page::kExecute) != 0;
-    const Addr end = page + AddressSpace::kPageBytes - (goes_on ? 0 : 2);
-    for (Addr pc = page; pc < end; pc += 2) {
-      const auto word = memory.load<std::uint32_t>(pc);
-      if ((word & 0xfff) == kJalRa || (word & 0x7f) == kAuipc) look(pc, word);
-    }
-  };
-  for (const auto& [begin, end] : memory.regions())
-    for (Addr page = begin; page < end; page += AddressSpace::kPageBytes)
-      if ((memory.attributes(page) & Page::kExecute) != 0) scan(page);
-  return found;
-}
 
 AllocationSites::AllocationSites(const Symbols& symbols, const AddressSpace& memory, isa::BlockCache& code,
                                  std::pair<Addr, Addr> heap)
@@ -55,11 +23,15 @@ AllocationSites::AllocationSites(const Symbols& symbols, const AddressSpace& mem
       heap_(heap),
       functions_(allocator_functions(symbols)),
       walk_(symbols, memory) {
-  if (functions_.empty()) return;
-  returns_ = returns_of_calls(memory, functions_);
-  std::unordered_set<Addr> noted = returns_;
-  for (const auto& [entry, function] : functions_) noted.insert(entry);
-  code_.set_notes(std::move(noted), *this);
+  if (!functions_.empty()) set_notes({});
+}
+
+void AllocationSites::set_notes(const std::vector<Addr>& more) {
+  std::unordered_set<Addr> entries, all(more.begin(), more.end());
+  for (const auto& [entry, function] : functions_) entries.insert(entry);
+  all.insert(entries.begin(), entries.end());
+  code_.set_notes(std::move(all), *this);
+  code_.note_returns_of(std::move(entries));
 }
 
 std::string_view AllocationSites::blindness() const {
@@ -95,10 +67,9 @@ void AllocationSites::on_call(const AllocatorFunction& function, const HartState
 }
 
 bool AllocationSites::notes(Addr return_address) {
-  if (returns_.contains(return_address)) return true;
+  if (code_.notes().contains(return_address)) return true;
   if (learned_ == kMostLearned) return false;
   ++learned_;
-  returns_.insert(return_address);
   code_.add_note(return_address);
   return true;
 }

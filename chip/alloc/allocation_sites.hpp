@@ -7,8 +7,8 @@
 //   site     the chain of calls to the function, from the innermost one to the first that is neither a
 //            library's nor a wrapper around allocation
 //
-// Returns of direct calls are noted from the start: a scan of the code finds them. Those of calls through
-// pointers are noted at the first such call, each of which decodes the program anew: at most kMostLearned.
+// The code shows returns of direct calls. Those of calls through pointers are noted at the first such call,
+// each of which decodes the program anew: at most kMostLearned.
 // What an allocator asks another function for, or the kernel, is no block of the program's.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -19,7 +19,6 @@
 #include <map>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -91,6 +90,8 @@ class AllocationSites final : public isa::NoteObserver {
   };
   static constexpr std::size_t kCalls = 1024;  // of threads that are in one; a power of two
 
+  /// Has the code show the functions' entries, the places that their calls return to, and `more`.
+  void set_notes(const std::vector<Addr>& more);
   void on_call(const AllocatorFunction& function, const HartState& hart, std::uint32_t awaited);
   void on_return(Call& call, const HartState& hart, std::uint32_t awaited);
   /// The call returns to a place that is noted, or can be.
@@ -106,8 +107,7 @@ class AllocationSites final : public isa::NoteObserver {
   isa::BlockCache& code_;
   const std::pair<Addr, Addr> heap_;
   const std::unordered_map<Addr, AllocatorFunction> functions_;
-  std::unordered_set<Addr> returns_;  // that are noted
-  std::size_t learned_ = 0;
+  std::size_t learned_ = 0;  // returns that were noted at a call
   FrameWalk walk_;
   std::unordered_map<Addr, Caller> callers_;
   std::vector<Call> calls_ = std::vector<Call>(kCalls);
@@ -116,9 +116,5 @@ class AllocationSites final : public isa::NoteObserver {
   AllocatedBlocks blocks_;
   Listener* listener_ = nullptr;
 };
-
-/// The places behind direct calls of `targets` in the executable pages of `memory`.
-std::unordered_set<Addr> returns_of_calls(const AddressSpace& memory,
-                                          const std::unordered_map<Addr, AllocatorFunction>& targets);
 
 }  // namespace rubato::chip

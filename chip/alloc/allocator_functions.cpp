@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rubato::chip {
 namespace {
@@ -82,13 +85,19 @@ std::uint64_t AllocatorFunction::asked(const HartState& hart) const {
 }
 
 std::unordered_map<Addr, AllocatorFunction> allocator_functions(const Symbols& symbols) {
-  std::unordered_map<Addr, AllocatorFunction> found;
-  const auto add = [&](std::string_view name, const AllocatorFunction& function) {
-    if (const auto address = symbols.find_function(name)) found.emplace(*address, function);
+  std::vector<std::string> names;
+  std::vector<AllocatorFunction> functions;
+  const auto add = [&](std::string name, const AllocatorFunction& function) {
+    names.push_back(std::move(name));
+    functions.push_back(function);
   };
   for (const std::string_view prefix : kPrefixes)
     for (const Named& named : kOfC) add(std::string(prefix) + std::string(named.name), named.function);
-  for (const Named& named : kOthers) add(named.name, named.function);
+  for (const Named& named : kOthers) add(std::string(named.name), named.function);
+  const std::vector<std::optional<Addr>> addresses = symbols.find_functions(names);
+  std::unordered_map<Addr, AllocatorFunction> found;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (addresses[i]) found.emplace(*addresses[i], functions[i]);
   return found;
 }
 

@@ -52,6 +52,11 @@ void BlockCache::add_note(Addr pc) {
   flush();
 }
 
+void BlockCache::note_returns_of(std::unordered_set<Addr> functions) {
+  noted_functions_ = std::move(functions);
+  flush();
+}
+
 void BlockCache::flush() {
   table_.assign(std::max(table_.size(), kFirstTable), Entry{});
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(table_.size()));
@@ -97,6 +102,7 @@ Block* BlockCache::decode_block(Addr pc) {
   bool ended = false;
   while (!ended && at < line_end && at != stop_ && host_call_at(at) == nullptr) ended = append(fetch());
   const unsigned guest_instructions = count - (is_noted ? 1 : 0);
+  if (ended && !noted_functions_.empty()) note_return(insns[count - 1], at - insns[count - 1].length);
   if (count != 0) {
     if (!ended) append(pseudo(Op::block_end));
   } else if (at == stop_) {
@@ -123,6 +129,29 @@ Block* BlockCache::decode_block(Addr pc) {
   std::memcpy(static_cast<void*>(block + 1), insns.data(), count * sizeof(Insn));
   insert(block);
   return block;
+}
+
+bool BlockCache::has_block(Addr pc) const {
+  std::size_t i = slot(pc);
+  while (table_[i].block != nullptr && table_[i].pc != pc) i = (i + 1) & (table_.size() - 1);
+  return table_[i].block != nullptr;
+}
+
+// A call to a far function is a pair of auipc and jalr, which may begin in the line before.
+void BlockCache::note_return(const Insn& last, Addr pc) {
+  const auto signed_of = [](std::int32_t imm) { return static_cast<Addr>(std::int64_t{imm}); };
+  if (last.rd != reg::ra) return;
+  Addr target = pc + signed_of(last.imm);
+  if (last.op == Op::jalr) {
+    if (pc < 4 || !fetchable(pc - 4) || !fetchable(pc - 2)) return;
+    const Insn before = decode(memory_.load<std::uint32_t>(pc - 4));
+    if (before.op != Op::auipc || before.rd != last.rs1) return;
+    target += signed_of(before.imm) - 4;
+  } else if (last.op != Op::jal) {
+    return;
+  }
+  const Addr behind = pc + last.length;
+  if (noted_functions_.contains(target) && !has_block(behind)) notes_.insert(behind);
 }
 
 std::byte* BlockCache::allocate(std::size_t bytes) {

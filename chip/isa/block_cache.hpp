@@ -88,6 +88,11 @@ class BlockCache {
   void set_notes(std::unordered_set<Addr> pcs, NoteObserver& observer);
   /// Notes a further pc. Flushes.
   void add_note(Addr pc);
+  /// Also notes the place behind each direct call of one of `functions`, when the call is decoded, unless a
+  /// block begins there by then. Flushes.
+  void note_returns_of(std::unordered_set<Addr> functions);
+  /// The places that are noted.
+  const std::unordered_set<Addr>& notes() const { return notes_; }
   /// `hart` is at the note of the block at `pc`. @returns false if blocks have been flushed since.
   bool show_note(Addr pc, const HartState& hart, std::uint32_t awaited) {
     const std::uint64_t before = generation_;
@@ -114,6 +119,9 @@ class BlockCache {
 
   std::size_t slot(Addr pc) const { return ((pc >> 1) * 0x9e3779b97f4a7c15ULL) >> shift_; }
   Block* decode_block(Addr pc);
+  bool has_block(Addr pc) const;
+  /// `last`, at `pc`, ends a block.
+  void note_return(const Insn& last, Addr pc);
   bool fetchable(Addr a) const { return memory_.attributes(a) & Page::kExecute; }
   std::byte* allocate(std::size_t bytes);
   void insert(Block* block);
@@ -126,7 +134,7 @@ class BlockCache {
   std::size_t chunk_ = 0, used_ = 0;                  // filled: chunks before chunk_, and used_ bytes of it
   Addr stop_ = kNoStop;
   std::map<Addr, std::int32_t> host_calls_;
-  std::unordered_set<Addr> notes_;
+  std::unordered_set<Addr> notes_, noted_functions_;
   NoteObserver* note_observer_ = nullptr;
   std::uint64_t generation_ = 0, code_generation_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
 namespace rubato::chip {
@@ -64,6 +65,18 @@ std::optional<Addr> Symbols::find_function(std::string_view raw) const {
   for (const Symbol& symbol : symbols_)
     if (symbol.is_function && symbol.raw == raw) return symbol.address;
   return std::nullopt;
+}
+
+std::vector<std::optional<Addr>> Symbols::find_functions(std::span<const std::string> raw) const {
+  std::vector<std::optional<Addr>> found(raw.size());
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < raw.size(); ++i) places.emplace(raw[i], i);
+  for (const Symbol& symbol : symbols_) {
+    if (!symbol.is_function) continue;
+    const auto place = places.find(symbol.raw);
+    if (place != places.end() && !found[place->second]) found[place->second] = symbol.address;
+  }
+  return found;
 }
 
 const Symbols::Symbol* Symbols::at(Addr a) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ class Symbols {
   std::optional<Addr> find(std::string_view name) const;
   /// Address of a function by its name as in the file.
   std::optional<Addr> find_function(std::string_view raw) const;
+  /// The same of several functions, in one pass.
+  std::vector<std::optional<Addr>> find_functions(std::span<const std::string> raw) const;
   /// Whether the program has debugging information on `a`. Distributions strip it from their libraries, so
   /// such code is the user's.
   bool has_source(Addr a) const;

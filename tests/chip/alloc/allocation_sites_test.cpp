@@ -175,6 +175,25 @@ TEST(AllocationSites, LearnCallsThroughPointers) {
   EXPECT_EQ(guest.blocks.generation(), generation + 1) << "once a call";
 }
 
+TEST(AllocationSites, DecodeNothingAnewForDirectCalls) {
+  Watched guest;
+  guest.make_calls(kMalloc, 64);
+  guest.watch();
+  const std::uint64_t generation = guest.blocks.generation();
+  guest.run_main(kHeap);
+  EXPECT_EQ(guest.sites().blocks().size(), 1U);
+  EXPECT_EQ(guest.blocks.generation(), generation);
+}
+
+TEST(AllocationSites, NoteReturnsToAPlaceThatWasDecodedBeforeItsCall) {
+  Watched guest;
+  guest.make_calls(kMalloc, 64);
+  guest.watch();
+  guest.blocks.find(kMake + 16);  // behind the call: another path leads there
+  guest.run_main(kHeap);
+  EXPECT_EQ(guest.sites().blocks().size(), 1U);
+}
+
 TEST(AllocationSites, AReallocatedBlockIsWhereItMovedTo) {
   Watched guest;
   guest.begin(kMake);

@@ -182,6 +182,42 @@ TEST(BlockCache, ANoteAddedByANoteIsSeenFromThenOn) {
   EXPECT_EQ(m.notes.seen.size(), 2u) << "of each place one, though the code was decoded anew";
 }
 
+// A call of a function, behind which there is one instruction.
+struct CallingMachine : Machine {
+  explicit CallingMachine(bool is_far) {
+    if (is_far) emit("auipc", {.rd = 6});
+    emit(is_far ? "jalr" : "jal",
+         is_far ? Operands{.rd = 1, .rs1 = 6, .imm = 16} : Operands{.rd = 1, .imm = 12});
+    behind = kCode + (is_far ? 8 : 4);
+    emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+    emit("ecall");
+    emit("jalr", {.rs1 = 1});
+    blocks.set_notes({function()}, notes);
+    blocks.note_returns_of({function()});
+  }
+  Addr function() const { return behind + 8; }
+  Notes notes;
+  Addr behind = 0;
+};
+
+TEST(BlockCache, NotesThePlacesBehindDirectCalls) {
+  for (const bool is_far : {false, true}) {
+    CallingMachine m(is_far);
+    const std::uint64_t generation = m.blocks.generation();
+    EXPECT_EQ(m.run().reason, StopReason::ecall);
+    EXPECT_EQ(m.notes.seen, (std::vector<std::pair<Addr, std::uint64_t>>{{m.function(), 0}, {m.behind, 0}}));
+    EXPECT_EQ(m.blocks.generation(), generation);
+  }
+}
+
+TEST(BlockCache, APlaceBehindACallThatABlockHasBegunAtIsNotNoted) {
+  CallingMachine m(false);
+  m.blocks.find(m.behind);
+  m.run();
+  EXPECT_EQ(m.notes.seen.size(), 1u);
+  EXPECT_FALSE(m.blocks.notes().contains(m.behind));
+}
+
 TEST(BlockCache, AFaultInANotedBlockCountsTheInstructionsBefore) {
   Machine m;
   m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
