@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,10 @@ struct CheckpointReport {
   std::uint64_t instructions = 0;  ///< that the program has executed
   std::uint64_t guest_bytes = 0;   ///< mapped
   std::uint64_t file_bytes = 0;
-  std::string where;  ///< the function that the program is in
-  std::string why;    ///< what it would do next
+  std::uint64_t threads = 0;           ///< that have not ended
+  std::optional<std::uint32_t> cores;  ///< the chip must have so many: the program has asked
+  std::string where;                   ///< the function that the program is in
+  std::string why;                     ///< what it would do next
 };
 
 class Chip {
@@ -65,9 +68,10 @@ class Chip {
   /// Before run(): waits for what the debugger says at the first instruction, and asks it at each stop.
   void debug(GdbServer& server);
 
-  /// Instead of run(): fast-forwards until the program would first depend on the chip, and writes its state
-  /// into `file`. Such points are a task instruction, a thread, a question about cores, and the region of
-  /// interest. @throws UsageError if it ends before, or has what a checkpoint cannot hold.
+  /// Instead of run(): fast-forwards to the region of interest that run.roi names, and writes the program's
+  /// state into `file`. Without one it does so where the program would first depend on the chip: at a task
+  /// instruction, a mark, a thread, or a question about cores.
+  /// @throws UsageError if it ends before, or has what a checkpoint cannot hold.
   CheckpointReport save_checkpoint(const std::filesystem::path& file, const ProcessOptions& options);
   /// Before run(): the program goes on where the checkpoint was taken. @throws UsageError if that is of
   /// another program, or of one that ran otherwise.

@@ -8,8 +8,6 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::uint64_t kProgressInstructions = 1 << 24;
-
 using Phase = Program::Phase;
 
 }  // namespace
@@ -19,7 +17,7 @@ using Phase = Program::Phase;
 void Chip::Impl::skip_ahead(Program& program) {
   const bool is_ahead = program.phase == Phase::ahead;
   const FastForward::Result r =
-      program.fast_forward.run(is_ahead ? program.roi : std::nullopt, kProgressInstructions);
+      program.fast_forward.run(is_ahead ? program.roi : std::nullopt, FastForward::kAtOnce);
   switch (r.stop) {
     case FastForward::Stop::budget:
       report_progress();

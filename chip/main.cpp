@@ -160,10 +160,13 @@ void write_checkpoint(const SessionOptions& options) {
   const ProcessOptions process = process_options(options);
   const CheckpointReport report = Chip(options.config, process).save_checkpoint(options.checkpoint, process);
   if (options.quiet) return;
+  const std::string threads = report.threads == 1 ? "" : fmt::format(" and {} threads", report.threads);
+  const std::string cores =
+      report.cores ? fmt::format("; it is for {} cores, which the program has asked for", *report.cores) : "";
   const std::string text = fmt::format(
-      "rubato-chip: {}: {} bytes, for {} bytes of memory after {} instructions, in {} before {}\n",
-      options.checkpoint, report.file_bytes, report.guest_bytes, report.instructions, report.where,
-      report.why);
+      "rubato-chip: {}: {} bytes, for {} bytes of memory{} after {} instructions, in {} before {}{}\n",
+      options.checkpoint, report.file_bytes, report.guest_bytes, threads, report.instructions, report.where,
+      report.why, cores);
   std::fputs(text.c_str(), stderr);
 }
 

@@ -72,14 +72,27 @@ class AllocationSites final : public isa::NoteObserver {
   /// Why no block is known: a part of a sentence, or empty.
   std::string_view blindness() const;
 
- private:
-  using Chain = std::array<Addr, kMostFrames>;  // zeros behind the last
+  /// A call of an allocator function that has not returned.
   struct Call {
     Addr thread = 0, return_address = 0, sp = 0;
     std::uint64_t bytes = 0;
-    Addr result_at = 0;  // 0: in a0
+    Addr result_at = 0;  ///< 0: in a0
     bool maps = false;
   };
+  /// The contents of checkpoints (allocation_checkpoint.cpp).
+  struct Saved {
+    std::vector<Site> sites;
+    std::vector<AllocatedBlock> blocks;
+    std::vector<Call> calls;
+    std::vector<Addr> notes;  ///< the places in the code
+    std::uint64_t learned = 0;
+  };
+  Saved saved() const;
+  /// Precondition: nothing has been allocated since the program was loaded.
+  void restore(Saved saved);
+
+ private:
+  using Chain = std::array<Addr, kMostFrames>;  // zeros behind the last
   /// A place behind a call.
   struct Caller {
     bool is_inside = false;    // an allocator: what it asks for is no block

@@ -35,18 +35,34 @@ void FastForward::take_back(Thread& thread) {
   --instructions_;
   --thread.instructions;
   ++turn_left_;
+  ++budget_left_;
 }
 
 void FastForward::save(CheckpointWriter& file) const {
   file.number(instructions_);
   file.number(skipped_ns_);
+  file.number(turn_);
   file.number(turn_left_);
+  file.number(budget_left_);
 }
 
 void FastForward::restore(CheckpointReader& file) {
   instructions_ = file.number();
   skipped_ns_ = file.number();
+  turn_ = file.number();
   turn_left_ = file.number();
+  budget_left_ = file.number();
+  is_in_turn_ = true;
+  is_turn_over_ = turn_left_ == 0;
+  if (is_turn_over_) turn_left_ = 1;
+}
+
+bool FastForward::stops_before_call(const Thread& thread) {
+  const Process::ChipCall call = process_.chip_call(thread);
+  if (call == Process::ChipCall::marks) return true;
+  if (call != Process::ChipCall::none && stops_at_ == StopsAt::chip_calls) return true;
+  has_asked_for_cores_ |= call == Process::ChipCall::asks;
+  return false;
 }
 
 Thread* FastForward::next_thread() {
@@ -76,10 +92,11 @@ isa::BlockCache& FastForward::enter(const Thread& thread) {
 FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t budget) {
   blocks_.set_stop(stop);
   blocks_.synchronize();
+  if (is_in_turn_) budget = std::exchange(budget_left_, budget);
   while (true) {
     if (process_.exited()) return {Stop::exited};
     const auto timeout = process_.next_timeout();
-    if (timeout && *timeout <= process_.nanoseconds()) {
+    if (timeout && *timeout <= process_.nanoseconds() && !is_in_turn_) {
       process_.expire_timeouts();
       continue;
     }
@@ -90,7 +107,11 @@ FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t bud
       skipped_ns_ += *timeout - process_.nanoseconds();
       continue;
     }
-    if (const auto result = run_turn(*thread, budget)) return *result;
+    is_in_turn_ = false;
+    if (const auto result = run_turn(*thread, budget)) {
+      budget_left_ = budget;
+      return *result;
+    }
   }
 }
 
@@ -111,6 +132,7 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
       case isa::StopReason::budget:
         break;
       case isa::StopReason::stop:
+        if (std::exchange(is_turn_over_, false)) turn_left_ = 0;
         return Result{Stop::stop_pc, &thread};
       case isa::StopReason::task:
         return Result{Stop::task_instruction, &thread, run.insn};
@@ -136,7 +158,8 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
         break;
       }
       case isa::StopReason::ecall: {
-        if (stops_at_chip_calls_ && process_.asks_for_chip(thread)) return Result{Stop::chip_call, &thread};
+        if (stops_at_ != StopsAt::nothing && stops_before_call(thread))
+          return Result{Stop::chip_call, &thread};
         const SyscallOutcome outcome = process_.syscall(thread);
         if (outcome != SyscallOutcome::moved) blocks.synchronize();
         if (outcome == SyscallOutcome::process_exited) return Result{Stop::exited, &thread};

@@ -21,7 +21,7 @@ class FastForward : private isa::CounterSource {
     budget,            ///< the budget is used up; run() goes on where it stopped
     stop_pc,           ///< `thread` is at the stop pc
     task_instruction,  ///< `thread` is at the task instruction `insn`: perform it, advance pc, run on
-    chip_call,         ///< `thread` is at a system call that asks for the chip (stop_at_chip_calls)
+    chip_call,         ///< `thread` is at a system call that run() stops before (stop_at_marks)
     exited,            ///< the program exited or a signal ended it
     deadlock,          ///< every thread waits, none with a time limit
     fault,             ///< `thread` faulted and has no handler
@@ -32,6 +32,10 @@ class FastForward : private isa::CounterSource {
     isa::Insn insn{};
     Fault fault{};
   };
+
+  /// The budget of every run() of a chip: a program that goes on from a checkpoint has the turns and times of
+  /// one that was not stopped.
+  static constexpr std::uint64_t kAtOnce = 1 << 24;
 
   /// @param quantum instructions a thread runs at a time, at least 64
   FastForward(Process& process, AddressSpace& memory, isa::BlockCache& blocks, std::uint64_t quantum);
@@ -63,13 +67,17 @@ class FastForward : private isa::CounterSource {
   /// An `ebreak` stops fast-forward as a fault without a handler does: a debugger's.
   void leave_breakpoints() { leaves_breakpoints_ = true; }
 
-  /// From now on: run() stops before a system call whose answer depends on the chip, or that starts a thread,
-  /// a process or a program.
-  void stop_at_chip_calls() { stops_at_chip_calls_ = true; }
+  /// From now on: run() stops before a mark of a region. `and_chip_calls`: also before a system call whose
+  /// answer depends on the chip, or that starts a thread, a process or a program.
+  void stop_at_marks(bool and_chip_calls) {
+    stops_at_ = and_chip_calls ? StopsAt::chip_calls : StopsAt::marks;
+  }
+  /// A system call since then has had an answer that depends on the number of cores.
+  bool has_asked_for_cores() const { return has_asked_for_cores_; }
 
   /// The instruction that `thread` is at, where run() stopped, counts when it is done.
   void take_back(Thread& thread);
-  /// How far it is, for checkpoints: of a process of one thread.
+  /// How far it is, for checkpoints: run() has stopped at an instruction of a thread, which goes on first.
   void save(CheckpointWriter& file) const;
   void restore(CheckpointReader& file);
 
@@ -93,7 +101,11 @@ class FastForward : private isa::CounterSource {
   /// The next instructions are those of the process of `thread`. @returns its decoded code. Only the
   /// program's own memory is observed.
   isa::BlockCache& enter(const Thread& thread);
+  /// The system call of `thread` is one that run() stops before.
+  bool stops_before_call(const Thread& thread);
   std::uint64_t read_counter(unsigned number, std::uint64_t executed) override;
+
+  enum class StopsAt : std::uint8_t { nothing, marks, chip_calls };
 
   Process& process_;
   AddressSpace& memory_;
@@ -102,9 +114,15 @@ class FastForward : private isa::CounterSource {
   const std::uint64_t quantum_;
   Observer* observer_ = nullptr;
   HostCalls* host_calls_ = nullptr;
-  bool leaves_breakpoints_ = false, stops_at_chip_calls_ = false;
-  std::uint64_t turn_left_ = 0;  // of the thread at turn_
+  bool leaves_breakpoints_ = false;
+  StopsAt stops_at_ = StopsAt::nothing;
+  bool has_asked_for_cores_ = false;
+  std::uint64_t turn_left_ = 0;    // of the thread at turn_
+  std::uint64_t budget_left_ = 0;  // of run(), when it stopped
   bool is_stopped_ = false;
+  // Restored in the middle of a turn: no timeout is looked at before it goes on. A turn that was over where
+  // run() stopped got one instruction for that.
+  bool is_in_turn_ = false, is_turn_over_ = false;
   std::size_t turn_ = 0;
   std::uint64_t instructions_ = 0, skipped_ns_ = 0;
 };

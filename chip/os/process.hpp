@@ -149,7 +149,7 @@ class Process {
 
   /// From now on what it prints is kept, for save(). Before it runs.
   void keep_output();
-  /// Saves the program's state for a checkpoint: a program of one thread that is not in a system call.
+  /// Saves the program's state for a checkpoint. No thread is in a system call, unless it waits there.
   /// @throws UsageError, which says what a checkpoint cannot hold: open pipes, files open for writing,
   /// timers.
   void save(CheckpointWriter& file) const;
@@ -159,9 +159,15 @@ class Process {
   void restore(CheckpointReader& file);
   /// Prints what a restored program had printed until then, once. Before it goes on.
   void print_restored();
-  /// The system call that `thread` is at depends on the chip, or starts what a checkpoint does not hold:
-  /// threads.
-  bool asks_for_chip(const Thread& thread) const;
+  /// How a system call depends on the chip.
+  enum class ChipCall : std::uint8_t {
+    none,
+    asks,    ///< its answer depends on the number of cores
+    starts,  ///< it starts a thread, a process or another program
+    marks,   ///< it begins or ends a region
+  };
+  /// The dependence of the system call that `thread` is at.
+  ChipCall chip_call(const Thread& thread) const;
 
   bool exited() const;
   int exit_status() const;                  ///< of exit_group, 0 to 255

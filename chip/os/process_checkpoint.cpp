@@ -1,4 +1,5 @@
-// The state of a process of one thread, in checkpoints: registers, files, signals, and its output so far.
+// The state of a process in checkpoints: memory, files, signals, and its output so far. Its threads are in
+// thread_checkpoint.cpp.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -30,26 +31,30 @@ std::uint64_t system_call_of(const Thread& thread) { return thread.regs.x[reg::a
 }  // namespace
 
 // The cores that a thread may use, other threads, and files that list the chip's cores.
-bool Process::asks_for_chip(const Thread& thread) const {
+Process::ChipCall Process::chip_call(const Thread& thread) const {
   constexpr std::uint64_t kOpenat = 56, kSetAffinity = 122, kGetAffinity = 123, kGetcpu = 168, kClone = 220,
                           kExecve = 221, kMark = 250, kExecveat = 281, kClone3 = 435;
   switch (system_call_of(thread)) {
     case kSetAffinity:
     case kGetAffinity:
     case kGetcpu:
+      return ChipCall::asks;
     case kClone:
     case kClone3:
     case kExecve:
     case kExecveat:
+      return ChipCall::starts;
     case kMark:
-      return true;
+      return ChipCall::marks;
     case kOpenat: {
-      const auto path = impl_->user.string(thread.regs.x[reg::a1], 4096);
-      return path && std::any_of(std::begin(kChipFiles), std::end(kChipFiles),
-                                 [&](std::string_view file) { return path->starts_with(file); });
+      const auto path = kernel_->process_of(thread).user.string(thread.regs.x[reg::a1], 4096);
+      const bool is_of_chip =
+          path && std::any_of(std::begin(kChipFiles), std::end(kChipFiles),
+                              [&](std::string_view file) { return path->starts_with(file); });
+      return is_of_chip ? ChipCall::asks : ChipCall::none;
     }
     default:
-      return false;
+      return ChipCall::none;
   }
 }
 
@@ -64,13 +69,14 @@ void Process::save(CheckpointWriter& file) const {
   const Impl& p = *impl_;
   if (kernel_->made != 0) refuse("the program has started other processes");
   if (kernel_->first_image != nullptr) refuse("the program has executed another program");
-  if (p.threads.size() != 1) refuse("the program has started other threads");
-  const Thread& thread = *p.threads[0];
-  const ThreadInfo& info = p.infos[0];
-  if (!p.pending.empty() || !info.pending.empty()) refuse("a signal is on its way");
+  const auto is_any = [&](auto&& is) { return std::any_of(p.infos.begin(), p.infos.end(), is); };
+  if (!p.pending.empty() || is_any([](const ThreadInfo& info) { return !info.pending.empty(); }))
+    refuse("a signal is on its way");
+  if (is_any([](const ThreadInfo& info) { return info.transfer != nullptr; }))
+    refuse("a thread waits for the disk");
   const bool has_itimer = std::any_of(p.itimers.begin(), p.itimers.end(),
                                       [](const IntervalTimer& timer) { return timer.next.has_value(); });
-  if (has_itimer || !p.timeouts.empty() || !p.posix_timers.empty()) refuse("a timer of the program runs");
+  if (has_itimer || !p.posix_timers.empty()) refuse("a timer of the program runs");
   const auto views = p.memory.file_views().in(0, AddressSpace::kSize);
   for (const auto& range : views) {
     if (!range.view.file) continue;
@@ -88,13 +94,6 @@ void Process::save(CheckpointWriter& file) const {
   }
   if (streams[0]->was_read()) refuse("the program has read its standard input");
 
-  file.object(thread.regs);
-  file.number(thread.instructions);
-  file.number(thread.clear_child_tid);
-  file.number(thread.robust_list);
-  file.number(thread.signal_mask);
-  file.object(info.alternate_stack);
-  file.text(info.name);
   file.object(p.actions);
   file.number(p.brk_now);
   file.number(p.brk_mapped);
@@ -119,6 +118,7 @@ void Process::save(CheckpointWriter& file) const {
     file.number(range.view.offset);
     file.text(range.view.file ? range.view.file->path() : "");
   }
+  p.save_threads(file);
   file.text(streams[1]->written());
   file.text(streams[2]->written());
 
@@ -173,15 +173,6 @@ void Process::Impl::restore_view(CheckpointReader& file) {
 
 void Process::restore(CheckpointReader& file) {
   Impl& p = *impl_;
-  Thread& thread = *p.threads[0];
-  ThreadInfo& info = p.infos[0];
-  thread.regs = file.object<HartState>();
-  thread.instructions = file.number();
-  thread.clear_child_tid = file.number();
-  thread.robust_list = file.number();
-  thread.signal_mask = file.number();
-  info.alternate_stack = file.object<abi::StackT>();
-  info.name = file.text();
   p.actions = file.object<decltype(p.actions)>();
   p.brk_now = file.number();
   p.brk_mapped = file.number();
@@ -201,6 +192,7 @@ void Process::restore(CheckpointReader& file) {
   }
   p.memory.restore(file);
   for (std::uint64_t left = file.number(); left != 0; --left) p.restore_view(file);
+  p.restore_threads(file);
   for (std::string& text : p.printed_before) text = file.text();
   for (std::uint64_t fd = file.number(); fd != kNoPosition; fd = file.number()) {
     const std::string path = file.text();

@@ -235,6 +235,15 @@ struct Process::Impl final {
   std::int64_t remove_contents(Addr a, std::uint64_t bytes);
   void restore_view(CheckpointReader& file);
 
+  // --- thread_checkpoint.cpp: threads and their waits
+  // -------------------------------------------------------------------
+  void save_threads(CheckpointWriter& file) const;
+  /// Memory is restored already: a futex is known by what is mapped there.
+  void restore_threads(CheckpointReader& file);
+  void restore_wait(CheckpointReader& file, Thread& thread);
+  /// The thread that the file names next, which waits in this way.
+  Thread& waiting_thread(CheckpointReader& file, WaitKind kind) const;
+
   // --- sys_files.cpp, sys_poll.cpp, sys_paths.cpp
   // --------------------------------------------------------------------------
   std::int64_t transfer_in(Call& call, const std::shared_ptr<OpenFile>& open_file,

@@ -88,7 +88,7 @@ void declare(CLI::App& app, Typed& t) {
   app.add_option("--sandbox", t.sandbox, "Confine the guest's files to this directory")->type_name("DIR");
   many("--env", t.environment, "A variable of the guest's environment; may repeat", "NAME=VALUE");
   app.add_option("--checkpoint", t.checkpoint,
-                 "Fast-forward until PROGRAM first depends on the chip, write that to this file, and end")
+                 "Fast-forward until PROGRAM depends on the chip, or to --roi, write that, and end")
       ->type_name("FILE");
   app.add_option("--restore", t.restore,
                  "Go on from a checkpoint of the same PROGRAM and ARGUMENTS, on whatever chip")

@@ -36,7 +36,8 @@ def results(simulator: Path, out: Path, *words: str | Path) -> tuple[bytes, byte
 
 
 CHIPS = [["--cores", "1"], ["--cores", "16"], ["--cores", "64", "--set", "task.mayspec=spec", "--set", "l2.size=16KiB"],
-         ["--cores", "16", "--set", "coherence.protocol=flask"], ["--cores", "4", "--set", "task.mayspec=nonspec"]]
+         ["--cores", "16", "--set", "coherence.protocol=flask"], ["--cores", "4", "--set", "task.mayspec=nonspec"],
+         ["--cores", "16", "--seed", "7"]]
 
 
 def test_one_checkpoint_serves_every_chip(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
@@ -194,7 +195,6 @@ def test_options_that_checkpoints_exclude(
 
 @pytest.mark.parametrize(("words", "sentence"), [
     (["votes", "4"], 'the checkpoint was taken with arguments ["votes", "3"], this run has ["votes", "4"]'),
-    (["--seed", "7", "PROGRAM", "votes", "3"], "the checkpoint was taken with chip.seed 1, this run has 7"),
     (["--env", "A=B", "PROGRAM", "votes", "3"], "the checkpoint was taken with environment"),
     (["--set", "task.capsules=false", "PROGRAM", "votes", "3"], "the checkpoint was taken with task.capsules true"),
 ])  # fmt: skip
@@ -229,10 +229,14 @@ def test_damaged_files_are_refused(rubato_chip: Path, kernels: Path, guests: Pat
     assert "damaged or cut off" in restored(tmp_path / "cut")
 
 
-def test_a_program_that_never_asks_has_no_checkpoint(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
-    done = chip(rubato_chip, "--roi", "abort", "--checkpoint", tmp_path / "file", guests / "hello")
+@pytest.mark.parametrize(("region", "before"), [
+    ("abort", "its region of interest (run.roi)"), ("@markers", "its region of interest (run.roi)"),
+    ("@none", "anything in it depended on the chip")])  # fmt: skip
+def test_a_program_that_never_comes_there_has_no_checkpoint(
+        rubato_chip: Path, guests: Path, tmp_path: Path, region: str, before: str) -> None:
+    done = chip(rubato_chip, "--roi", region, "--checkpoint", tmp_path / "file", guests / "hello")
     assert done.returncode == 2
-    assert "the program ended before anything in it depended on the chip" in done.stderr
+    assert f"the program ended before {before}: there is nothing to begin from" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

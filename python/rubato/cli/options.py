@@ -34,7 +34,7 @@ ABOUT_THE_COMMAND = (
     Given("out", WORD, "Run directory; default: a new one under runs/.", "DIR", after="seed"),
     Given("force", FLAG, "Replace a run that is in DIR already.", after="out"),
     Given("json", FLAG, "Print one JSON object and nothing else.", after="force"),
-    Given("checkpoint", WORD, "Fast-forward to where the chip matters, write that, and end.", "FILE", after="watch"),
+    Given("checkpoint", WORD, "Fast-forward to --roi, or where the chip matters; write that.", "FILE", after="watch"),
 )
 
 

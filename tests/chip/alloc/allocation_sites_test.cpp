@@ -194,6 +194,34 @@ TEST(AllocationSites, NoteReturnsToAPlaceThatWasDecodedBeforeItsCall) {
   EXPECT_EQ(guest.sites().blocks().size(), 1U);
 }
 
+TEST(AllocationSites, GoOnWithWhatWasSaved) {
+  Watched before, after;
+  before.make_calls(kWrapper, 64);
+  before.watch();
+  before.run_main(kHeap + 0x40);
+  after.make_calls(kWrapper, 64);
+  after.watch().restore(before.sites().saved());
+  EXPECT_EQ(after.sites().blocks().at(kHeap + 0x40), (AllocatedBlock{kHeap + 0x40, 64, 0}));
+  EXPECT_EQ(after.user_of(kHeap + 0x40), "make");
+  after.run_main(kHeap + 0x100);
+  EXPECT_EQ(after.sites().blocks().at(kHeap + 0x100)->site, 0U) << "the same site";
+}
+
+TEST(AllocationSites, SaveACallThatHasNotReturned) {
+  Watched before, after;
+  for (Watched* const guest : {&before, &after}) guest->make_calls(kMalloc, 64);
+  before.watch();
+  before.hart.pc = kMain;
+  before.x(kS1) = kHeap;
+  before.blocks.set_stop(kMalloc + 4);
+  EXPECT_EQ(before.run().reason, isa::StopReason::stop);
+  after.watch().restore(before.sites().saved());
+  after.hart = before.hart;
+  after.memory.store(kStack - 8, before.memory.load<std::uint64_t>(kStack - 8));  // make()'s return address
+  EXPECT_EQ(after.run().reason, isa::StopReason::ecall);
+  EXPECT_EQ(after.calls_of(kHeap), std::vector<std::string>{"make"});
+}
+
 TEST(AllocationSites, AReallocatedBlockIsWhereItMovedTo) {
   Watched guest;
   guest.begin(kMake);
