@@ -373,7 +373,7 @@ Cycle Chip::cycles() const { return Cycle{impl_->cycles}; }
 std::uint64_t Chip::detailed_instructions() const { return impl_->threads.instructions(); }
 const ThreadProfile& Chip::thread_profile() const { return impl_->programs.sole().profile; }
 void Chip::watch_threads(ThreadWatcher* watcher) { impl_->programs.sole().profile.watch(watcher); }
-bool Chip::ran_serial() const { return impl_->ran_serial; }
+std::string_view Chip::untasked_mode() const { return impl_->untasked_mode; }
 std::uint64_t Chip::fast_forward_instructions() const { return impl_->programs.fast_forward_instructions(); }
 std::uint64_t Chip::guest_bytes() const { return impl_->programs.mapped_bytes(); }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chip/capsule/capsule_calls.hpp"
@@ -101,8 +102,8 @@ class Chip {
   Cycle cycles() const;
   std::uint64_t detailed_instructions() const;
   std::uint64_t fast_forward_instructions() const;
-  /// The program measured serial code, by serial_region(), and had one thread then.
-  bool ran_serial() const;
+  /// The code that was measured in place of tasks: see Program::untasked_mode().
+  std::string_view untasked_mode() const;
   /// Bytes of guest memory mapped at the end.
   std::uint64_t guest_bytes() const;
 

@@ -170,7 +170,7 @@ struct Chip::Impl final : EventHandler {
   Timeouts timeouts{timeline, programs, config.chip.frequency_mhz,
                     [this](Program& program, Cycle now) { expire_timeouts(program, now); }};
   std::optional<RunOutcome> outcome;  // unset: the run goes on
-  bool ran_serial = false;            // the region of interest was code that serial_region() measures
+  std::string_view untasked_mode;     // see Program
   bool detailed = false;              // else fast-forward
   std::uint64_t cycles = 0;
 };

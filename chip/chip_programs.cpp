@@ -24,7 +24,7 @@ void Chip::Impl::skip_ahead(Program& program) {
       if (is_ahead && program.detail_at_markers && !program.open_regions.empty() && !outcome) arrive(program);
       return;
     case FastForward::Stop::stop_pc:
-      ran_serial = program.has_tasks && program.place.roi.empty() && program.process.threads().size() == 1;
+      untasked_mode = program.untasked_mode(*r.thread);
       arrive(program, r.thread);
       return;
     case FastForward::Stop::task_instruction:

@@ -86,7 +86,7 @@ class ChipSimulation final : public Simulation {
   }
   void watch_threads(ThreadWatcher* watcher) override { chip_.watch_threads(watcher); }
   Progress progress() const override { return chip_.progress(); }
-  bool ran_serial() const override { return chip_.ran_serial(); }
+  std::string_view untasked_mode() const override { return chip_.untasked_mode(); }
   std::string symbol(Addr address) const override { return chip_.symbols().describe(address); }
   bool has_source(Addr address) const override { return chip_.symbols().has_source(address); }
   std::optional<std::pair<Addr, std::uint64_t>> find_symbol(std::string_view name) const override {

@@ -131,7 +131,7 @@ void ThreadTeam::run(std::uint32_t threads, Work work) {
   };
   std::vector<std::jthread> others;
   for (std::uint32_t index = 1; index < threads; ++index) others.emplace_back(take_part, index);
-  serial_region([&] { take_part(0); });
+  threads_region([&] { take_part(0); });
 }
 
 }  // namespace rubato::apps

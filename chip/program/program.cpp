@@ -95,6 +95,14 @@ std::string Program::fault_of_region() const {
   return {};
 }
 
+std::string_view Program::untasked_mode(const Thread& at_region) const {
+  const Symbols& symbols = process.symbols();
+  if (!has_tasks || roi != symbols.find_function(kSerialRegionSymbol)) return {};
+  const Symbols::Symbol* const from = symbols.at(at_region.regs.x[reg::ra] - 1);
+  if (from != nullptr && from->raw == kThreadsRegionSymbol) return "threads";
+  return process.threads().size() == 1 ? "serial" : "";
+}
+
 std::string Program::name() const {
   const std::string& path = place.process.program;
   return path.substr(path.find_last_of('/') + 1);

@@ -44,6 +44,8 @@ inline constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
 /// The function that serial_region() of a program with tasks calls: the code that its tasks are compared
 /// with.
 inline constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
+/// The function that calls it for threads_region().
+inline constexpr std::string_view kThreadsRegionSymbol = "rubato_threads_region";
 
 /// Numbers of the memory of further processes. Lower ones are the program's, and those of addresses behind
 /// guest memory: spill areas, undo logs and records of handlers.
@@ -104,6 +106,9 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   bool is_in_detail() const { return phase == Phase::inside; }
   /// Detail begins somewhere behind the start of the program, or nowhere.
   bool has_region() const { return roi || has_tasks || detail_at_markers || is_fast_forwarded; }
+  /// The mode of a program with tasks whose region `at_region` has just called: "serial" or "threads" for
+  /// code that it measures in place of tasks, else empty.
+  std::string_view untasked_mode(const Thread& at_region) const;
   /// Fault of the region of interest of a program that has ended: one sentence without a full stop, or empty.
   std::string fault_of_region() const;
   /// The last path component of its file.

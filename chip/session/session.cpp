@@ -350,7 +350,7 @@ SummaryInput Session::summary() const {
           .check = check_,
           .output = running_->output.text(),
           .total_instructions = last_.instructions,
-          .ran_serial = simulation_->ran_serial(),
+          .untasked_mode = simulation_->untasked_mode(),
           .host = host_,
           .programs = programs_};
 }

@@ -74,8 +74,9 @@ class Simulation {
   virtual Progress progress() const = 0;
   /// After run(): of programs side by side; empty: there was one.
   virtual std::vector<ProgramResult> programs() const { return {}; }
-  /// The region of interest was serial code that is compared with tasks (serial_region()). After run().
-  virtual bool ran_serial() const { return false; }
+  /// The mode of a region of interest that is compared with tasks: "serial" or "threads"; empty: any other.
+  /// After run().
+  virtual std::string_view untasked_mode() const { return {}; }
   /// Name of a guest address, for output.
   virtual std::string symbol(Addr address) const = 0;
   /// Whether the program has debugging information on it.

@@ -177,7 +177,7 @@ std::string summary_json(const SummaryInput& in) {
   if (created_tasks(in) != 0)
     out["mode"] = in.config.task.mayspec;
   else
-    out["mode"] = in.ran_serial ? OrderedJson("serial") : OrderedJson(nullptr);
+    out["mode"] = in.untasked_mode.empty() ? OrderedJson(nullptr) : OrderedJson(in.untasked_mode);
   out["seed"] = in.config.chip.seed;
   out["cycles"] = cycles;
   out["seconds"] = simulated_seconds(in, cycles);

@@ -37,7 +37,7 @@ struct SummaryInput {
   CheckVerdict check;
   std::string_view output;
   std::uint64_t total_instructions;  ///< fast-forward included
-  bool ran_serial = false;           ///< the region of interest was serial code, no tasks
+  std::string_view untasked_mode{};  ///< of a region of interest that is compared with tasks
   HostUse host;
   std::span<const ProgramSummary> programs{};  ///< of programs side by side
 };

@@ -1,6 +1,6 @@
-// The serial code that a task program is compared with, measured as its tasks are: the simulated chip counts
-// cycles, instructions and what the core did in it, the host engines their time. Not for tasks: it is called
-// outside of them.
+// The serial code or the threads that a task program is compared with, measured as its tasks are: the
+// simulated chip counts cycles, instructions and what the cores did meanwhile, the host engines their time.
+// Not for tasks: it is called outside of them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,6 +20,12 @@
 /// return.
 extern "C" [[gnu::noinline, gnu::noclone]] inline void rubato_serial_region(void (*call)(void*), void* code) {
   call(code);
+}
+/// The simulator knows a region of threads by this function, which its call comes from.
+extern "C" [[gnu::noinline, gnu::noclone]] inline void rubato_threads_region(void (*call)(void*),
+                                                                             void* code) {
+  rubato_serial_region(call, code);
+  asm volatile("");  // the call above is no jump: the return address is of this function
 }
 #endif
 
@@ -48,6 +54,17 @@ auto serial_region(Code&& code) -> decltype(code()) {
 #else
   const serial::SerialClock clock;
   return code();
+#endif
+}
+
+/// Calls `code`, the part of one thread in work that a team of threads does without tasks, and measures it as
+/// serial_region() does. The summary of the simulated chip has the mode `threads`, however many there are.
+template <class Code>
+void threads_region(Code&& code) {
+#if defined(RUBATO_ENGINE_CHIP)
+  rubato_threads_region([](void* c) { (*static_cast<std::remove_reference_t<Code>*>(c))(); }, &code);
+#else
+  serial_region(code);
 #endif
 }
 

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import json
 import re
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rubato import toml
 from rubato.errors import UsageError
-from rubato.home import apps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,18 +153,10 @@ class Run:
 
         file = self.directory / "summary.json"
         try:
-            found = Summary(**json_object(file))
+            return Summary(**json_object(file))
         except ValidationError as e:
             first = e.errors()[0]
             raise UsageError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
-        if found.engine == "chip" and found.mode in (None, "serial") and self._has_threads(found.name):
-            found.mode = "threads"  # the simulator counts threads: one of them alone is serial code to it
-        return found
-
-    def _has_threads(self, name: str) -> bool:
-        with contextlib.suppress(UsageError):  # a run that was interrupted may have no run.toml
-            return apps.has_threads(name, self.arguments)
-        return False
 
     @cached_property
     def stats_document(self) -> dict[str, Any]:
