@@ -18,6 +18,7 @@
 #include "chip/chip_impl.hpp"
 #include "chip/isa/disassemble.hpp"
 #include "chip/memory/checkpoint_file.hpp"
+#include "chip/program/warm_log.hpp"
 #include "chip/session/run_directory.hpp"
 
 namespace rubato::chip {
@@ -117,7 +118,6 @@ void check_possible(const Config& config) {
   if (!config.run.fast_forward)
     throw UsageError(
         "checkpoints are of programs in fast-forward; leave out run.fast_forward=false (--no-ff)");
-  if (config.run.warm) throw UsageError("a checkpoint holds no caches; leave out run.warm (--warm)");
   if (config.run.alloc == "ideal")
     throw UsageError("the ideal allocator (run.alloc) has a pool for each core, which no checkpoint holds");
 }
@@ -152,6 +152,8 @@ CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const 
   check_possible(chip.config);
   CheckpointWriter writer(file);
   if (!program.allocations) program.watch_allocations();  // another chip may want the names of blocks
+  WarmLog log(program.process.main_thread().tid);
+  if (chip.config.run.warm) program.fast_forward.observe(&log);
   bool asked = false;
   const FastForward::Result at = run_ahead(program, asked, [&](const FastForward::Result& of) {
     chip.task_instruction(program, *of.thread, of.insn);
@@ -175,6 +177,8 @@ CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const 
   writer.number(program.capsule_vector.begin());
   writer.number(program.capsule_vector.bytes());
   save_allocations(writer, program.allocations->saved());
+  writer.number(chip.config.run.warm ? 1 : 0);
+  save_uses(writer, log.uses());
   report.file_bytes = writer.close();
   report.instructions = program.fast_forward.instructions();
   report.guest_bytes = program.memory.mapped_bytes();
@@ -199,9 +203,15 @@ void Chip::restore_checkpoint(const std::filesystem::path& file, const ProcessOp
   if (vector_bytes != 0 && !program.capsule_vector.set(vector, vector_bytes).empty())
     throw UsageError("{}: the checkpoint is damaged", file.string());
   AllocationSites::Saved allocated = read_allocations(reader);
+  const bool is_warm = reader.number() != 0;
+  const std::vector<WarmLog::Use> uses = read_uses(reader, program.process.threads().size());
+  if (chip.config.run.warm && !is_warm)
+    throw UsageError("{}: the checkpoint was taken without run.warm (--warm), which this run has",
+                     file.string());
   program.memory.code_changed();
   program.blocks.flush();
   if (program.allocations) program.allocations->restore(std::move(allocated));
+  if (chip.config.run.warm) warm(*chip.hierarchy, program, uses);
 }
 
 }  // namespace rubato::chip

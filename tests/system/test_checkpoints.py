@@ -181,7 +181,6 @@ def test_what_a_checkpoint_cannot_hold_is_said(
 
 @pytest.mark.parametrize(("options", "sentence"), [
     (["--no-ff"], "leave out run.fast_forward=false (--no-ff)"),
-    (["--warm"], "leave out run.warm (--warm)"),
     (["--set", "run.alloc=ideal"], "the ideal allocator (run.alloc)"),
     (["--out", "run"], "--checkpoint writes its file and ends"),
 ])  # fmt: skip

@@ -225,6 +225,32 @@ def test_a_checkpoint_is_for_as_many_cores_as_the_program_was_told(
             "cores") in done.stderr  # fmt: skip
 
 
+@pytest.mark.parametrize("protocol", ["mesi", "flask", "tokenb"])
+def test_caches_are_as_warm_as_without_a_checkpoint(
+    rubato_chip: Path, programs: Path, tmp_path: Path, protocol: str
+) -> None:
+    words = [*CORES, "--roi", "@markers", programs / "openmp"]
+    of_chip = ["--set", f"coherence.protocol={protocol}"]
+    checkpoint(rubato_chip, tmp_path / "file", "--warm", *words)
+    from_file = ["--restore", tmp_path / "file", *of_chip, *words]
+    whole = results(rubato_chip, tmp_path / "whole", "--warm", *of_chip, *words)
+    rest = results(rubato_chip, tmp_path / "rest", "--warm", *from_file)
+    cold = results(rubato_chip, tmp_path / "cold", *from_file)
+    assert rest[1] == whole[1] == cold[1]
+    warm, restored, empty = [
+        sum(value for key, value in json.loads(stats)["run"].items() if key.endswith(".l2.misses"))
+        for stats, _ in (whole, rest, cold)]  # fmt: skip
+    assert abs(restored - warm) < 0.25 * (empty - warm), (warm, restored, empty)
+
+
+def test_a_cold_checkpoint_does_not_warm(rubato_chip: Path, programs: Path, tmp_path: Path) -> None:
+    words = [*CORES, "--roi", "@markers", programs / "openmp"]
+    checkpoint(rubato_chip, tmp_path / "file", *words)
+    done = chip(rubato_chip, "--warm", "--restore", tmp_path / "file", *words)
+    assert done.returncode == 2
+    assert "the checkpoint was taken without run.warm (--warm), which this run has" in done.stderr
+
+
 @pytest.mark.parametrize("cores", ["1", "2", "8"])
 def test_threads_that_wait_in_each_way_are_restored(
     rubato_chip: Path, programs: Path, tmp_path: Path, cores: str
