@@ -162,13 +162,15 @@ std::int64_t HostFile::available() {
 void HostFile::read_directory() {
   entries_.clear();
   has_entries_ = true;
-  const int copy = ::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // The same open file: inotify would tell of another open().
+  const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return;
   DIR* directory = ::fdopendir(copy);
   if (directory == nullptr) {
     ::close(copy);
     return;
   }
+  ::rewinddir(directory);
   while (const dirent* entry = ::readdir(directory))
     entries_.push_back({entry->d_ino, entry->d_type, entry->d_name});
   ::closedir(directory);

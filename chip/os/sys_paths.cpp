@@ -372,11 +372,13 @@ std::int64_t Process::Impl::sys_truncate(Call& call) {
   if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
     return error;
   if (!S_ISREG(info.mode)) return S_ISDIR(info.mode) ? -EISDIR : -EINVAL;
-  OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  // As under Linux no file is opened for the call: inotify tells of the change only.
+  OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return -errno;
-  HostFile file(std::move(fd), abi::kWriteOnly, where.absolute);
+  HostFile file(std::move(fd), abi::kPath, where.absolute);
   if (!begin_file_access(file, call.i64(1), AddressSpace::kPageBytes, true)) return -EFAULT;
-  const std::int64_t result = file.truncate(call.i64(1));
+  const std::string walked = fmt::format("/proc/self/fd/{}", file.host_fd());
+  const std::int64_t result = or_error(::truncate(walked.c_str(), call.i64(1)));
   file_changed(file);
   return result;
 }

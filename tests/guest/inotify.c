@@ -1,6 +1,7 @@
 // Changes of files that the program makes itself, as inotify tells of them.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -95,6 +96,11 @@ static void folder(void) {
   pread(file, text, 6, 0);
   ftruncate(file, 2);
   show(fd, "read and cut");
+  truncate("watched/file", 1);
+  struct stat about;
+  stat("watched/file", &about);
+  access("watched/file", R_OK | W_OK);
+  show(fd, "cut by its name");
   fchmod(file, 0644);
   close(file);
   show(fd, "closed");
@@ -109,6 +115,15 @@ static void folder(void) {
   unlink("watched/symbolic");
   rmdir("watched/inner");
   show(fd, "linked and removed");
+  DIR* listed = opendir("watched");
+  int entries = 0;
+  while (readdir(listed) != NULL) ++entries;
+  show(fd, "listed");
+  rewinddir(listed);
+  while (readdir(listed) != NULL) ++entries;
+  closedir(listed);
+  say("entries", entries);
+  show(fd, "listed again");
   file = open("watched/back", O_RDONLY);
   close(file);
   int waiting = 0;
