@@ -27,6 +27,22 @@ std::uint8_t rights_of(std::uint64_t protection) {
   return rights;
 }
 
+constexpr std::uint8_t kAccessRights = Page::kRead | Page::kWrite | Page::kExecute;
+
+// The attributes that were asked for, by the table alone where it has them.
+std::uint8_t kind_of(const AddressSpace& memory, Addr page) {
+  const std::uint8_t seen = memory.attributes(page);
+  return (seen & Page::kBehindEnd) == 0 ? seen : memory.asked_attributes(page);
+}
+
+// The end of the pages from `run` on that agree in the attributes of `mask`.
+Addr end_of_run(const AddressSpace& memory, Addr run, Addr limit, std::uint8_t mask) {
+  const auto kind = [&](Addr page) { return kind_of(memory, page) & mask; };
+  Addr end = run + AddressSpace::kPageBytes;
+  while (end < limit && kind(end) == kind(run)) end += AddressSpace::kPageBytes;
+  return end;
+}
+
 // The addresses that the guest may map: all but page 0's neighbourhood and the trampoline.
 bool is_user_range(const Layout& layout, Addr a, std::uint64_t bytes) {
   return a >= kLowestMapping && a < layout.trampoline && bytes <= layout.trampoline - a;
@@ -162,17 +178,14 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   // Untracked pages stay untracked, unless the call says otherwise: runs of pages that agree are changed at
   // once.
   const bool is_tracked = (call.a[2] & abi::kProtTracked) != 0;
-  constexpr std::uint8_t kRights = Page::kRead | Page::kWrite | Page::kExecute;
   for (Addr page = a; is_at_once() && page < a + bytes; page += AddressSpace::kPageBytes) {
-    const std::uint8_t was = memory.attributes(page) & (kRights | Page::kUntracked);
+    const std::uint8_t was = memory.attributes(page) & (kAccessRights | Page::kUntracked);
     if ((was & Page::kUntracked) == 0 && was != 0 && was != rights) return -EPERM;
   }
   for (Addr run = a; run < a + bytes;) {
-    const std::uint8_t was = memory.attributes(run) & Page::kUntracked;
-    const std::uint8_t untracked = is_tracked ? std::uint8_t{0} : was;
-    Addr end = run + AddressSpace::kPageBytes;
-    while (end < a + bytes && (memory.attributes(end) & Page::kUntracked) == was)
-      end += AddressSpace::kPageBytes;
+    const Addr end = end_of_run(memory, run, a + bytes, Page::kUntracked);
+    const auto untracked =
+        static_cast<std::uint8_t>(is_tracked ? 0 : memory.attributes(run) & Page::kUntracked);
     memory.protect(run, end - run, static_cast<std::uint8_t>(rights | untracked));
     run = end;
   }
@@ -190,13 +203,18 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   const std::uint64_t old_bytes = page_up(call.a[1]), new_bytes = page_up(call.a[2]);
   if (!is_user_range(layout, from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
   if (is_kept(from, old_bytes)) return -EPERM;
-  const std::uint8_t rights = memory.asked_attributes(from);
+  // As under Linux: what grows or moves is one mapping.
+  const Addr old_end = from + old_bytes;
+  if ((new_bytes > old_bytes || (flags & kFixed) != 0) &&
+      end_of_run(memory, from, old_end, kAccessRights) != old_end)
+    return -EFAULT;
+  const std::uint8_t rights = kind_of(memory, old_end - AddressSpace::kPageBytes);
   if (new_bytes > old_bytes && (rights & Page::kWrite) != 0 && !has_room(new_bytes - old_bytes))
     return -ENOMEM;
   // Pages added at the end show the following part of the file.
-  const auto extend = [&, shown = memory.file_views().in(from, from + old_bytes)](Addr tail) -> int {
+  const auto extend = [&, shown = memory.file_views().in(from, old_end)](Addr tail) -> int {
     if (new_bytes <= old_bytes) return 0;
-    if (shown.empty() || shown.back().end != from + old_bytes) {
+    if (shown.empty() || shown.back().end != old_end) {
       memory.map(tail, new_bytes - old_bytes, rights);
       return 0;
     }
@@ -210,11 +228,10 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
       memory.unmap(from + new_bytes, old_bytes - new_bytes);
       return static_cast<std::int64_t>(from);
     }
-    const Addr tail = from + old_bytes;
     const Addr limit = from < stack_low ? stack_low - Layout::kGuardBytes : layout.trampoline;
-    if (tail < limit && new_bytes - old_bytes <= limit - tail &&
-        memory.none_mapped(tail, new_bytes - old_bytes)) {
-      if (const int error = extend(tail); error != 0) return -error;
+    if (old_end < limit && new_bytes - old_bytes <= limit - old_end &&
+        memory.none_mapped(old_end, new_bytes - old_bytes)) {
+      if (const int error = extend(old_end); error != 0) return -error;
       return static_cast<std::int64_t>(from);
     }
     if ((flags & kMayMove) == 0) return -ENOMEM;
@@ -224,7 +241,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   if ((flags & kFixed) != 0) {
     to = call.a[4];
     if ((to & AddressSpace::kPageMask) != 0 || !is_user_range(layout, to, new_bytes)) return -EINVAL;
-    if (to < from + old_bytes && from < to + new_bytes) return -EINVAL;
+    if (to < old_end && from < to + new_bytes) return -EINVAL;
     if (is_kept(to, new_bytes)) return -EPERM;
   } else {
     to = memory.find_free(new_bytes, layout.mappings, stack_low - Layout::kGuardBytes);
@@ -232,7 +249,12 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   }
   const std::uint64_t moved = std::min(old_bytes, new_bytes);
   if (const int error = extend(to + moved); error != 0) return -error;
-  memory.map(to, moved, rights);
+  // Untracked pages are untracked in their new place.
+  for (Addr run = from; run < from + moved;) {
+    const Addr end = end_of_run(memory, run, from + moved, Page::kUntracked);
+    memory.map(to + (run - from), end - run, kind_of(memory, run));
+    run = end;
+  }
   memory.move_contents(from, to, moved);
   memory.unmap(from, old_bytes);
   return static_cast<std::int64_t>(to);

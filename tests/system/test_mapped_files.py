@@ -26,6 +26,24 @@ remove anonymous: 0
 no advice: -1 Invalid argument
 """
 
+MOVES = """two kinds: -1 Bad address
+extended: -1 Bad address
+as before: 'w' SIGSEGV 2
+read only: 0 
+there: 'b' SIGSEGV 2
+writable: 0 
+there: 'c' 'w'
+cut: 0 
+left: 'c' SIGSEGV 1
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_memory_keeps_its_rights_where_it_moves(mode: str, guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    command = [rubato_chip, "--quiet", *MODES[mode], guests / "file_mappings", "moves"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == (MOVES, 0), done.stderr
+
 
 @pytest.mark.parametrize("mode", MODES)
 def test_advice_gives_back_what_linux_gives_back(mode: str, guests: Path, rubato_chip: Path, tmp_path: Path) -> None:

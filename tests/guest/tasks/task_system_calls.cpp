@@ -20,6 +20,7 @@ constexpr std::uint64_t kRounds = 40;
 alignas(64) char text[64] = "0000\n";
 alignas(64) volatile std::uint64_t input;
 volatile std::uint64_t* page;
+std::uint64_t* away;  // for the page
 alignas(64) volatile std::uint64_t wrong;
 int pipe_ends[2];
 
@@ -39,9 +40,15 @@ void print(std::uint64_t) {
   if (write(1, text, 5) != 5) fail(1);
 }
 
-// The page is dropped, or mapped anew, and reads as zero: each round's task must find it so.
+// The page is dropped, moved away or mapped anew, and reads as zero: each round's task must find it so.
 void clear(std::uint64_t round) {
   void* where = const_cast<std::uint64_t*>(page);
+  if (round % 4 == 3) {
+    if (mremap(where, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, away) != away || away[8] != round) fail(9);
+    if (mmap(where, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != where)
+      fail(9);
+    return;
+  }
   if (round % 3 == 0 && madvise(where, 4096, MADV_DONTNEED) != 0) fail(2);
   if (round % 3 == 1 &&
       mmap(where, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != where)
@@ -71,6 +78,7 @@ void receive(std::uint64_t round) {
 int main() {
   page = static_cast<std::uint64_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  away = static_cast<std::uint64_t*>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (pipe(pipe_ends) != 0) return 2;
   std::uint64_t at = 0;
   for (std::uint64_t round = 0; round < kRounds; ++round) {
