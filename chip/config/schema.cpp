@@ -449,8 +449,10 @@ void add_run(std::vector<Key>& k) {
              "of contended lines for reports. It changes no result. auto: one program of threads on several "
              "cores in order, without run.check_replay.",
              kOurs));
-  k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
-                     "Stack of the main thread.", kOurs));
+  k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 16 * kGiB,
+                     "Stack of the main thread: a part of run.memory_bytes, and at most a sixteenth of the "
+                     "address space.",
+                     kOurs));
   k.push_back(number("run.memory_bytes", MEMBER(run.memory_bytes), "bytes", 16 * kMiB, 256 * kGiB,
                      "Memory of the program; what it asks for beyond is refused (ENOMEM). So is what would "
                      "take the simulator "

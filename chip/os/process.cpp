@@ -104,6 +104,11 @@ void Process::Impl::load() {
   if (options.stack_bytes < kMinStackBytes || options.stack_bytes > layout.most_stack_bytes)
     throw UsageError("run.stack_bytes is {}, expected {} to {}", options.stack_bytes, kMinStackBytes,
                      layout.most_stack_bytes);
+  if (options.stack_bytes >= options.memory_bytes)
+    throw UsageError(
+        "run.stack_bytes is {}, but the program's whole memory, run.memory_bytes, is {}: make the stack "
+        "smaller or the memory larger",
+        options.stack_bytes, options.memory_bytes);
   program = load_elf(options.program, memory);
 
   brk_start = brk_now = brk_mapped = program.end;

@@ -334,6 +334,16 @@ def test_a_stack_must_fit_into_the_address_space(rubato_chip: Path, tmp_path: Pa
     assert done.returncode == 2
     assert "run.stack_bytes is 1073741824, expected 65536 to 268435456" in last_line(done.stderr)
     assert run(rubato_chip, program, *options[2:]).returncode == 0
+    done = run(rubato_chip, program, "--set", "run.stack_bytes=32GiB")
+    assert done.returncode == 2
+    assert "run.stack_bytes is '32GiB', expected 65536 to 17179869184 bytes" in done.stderr
+
+
+def test_a_stack_must_fit_into_the_memory(rubato_chip: Path, tmp_path: Path) -> None:
+    program = compiled(tmp_path, "int main(void) {}")
+    done = run(rubato_chip, program, "--set", "run.memory_bytes=1GiB", "--set", "run.stack_bytes=2GiB")
+    assert done.returncode == 2
+    assert "run.stack_bytes is 2147483648, but the program's whole memory, run.memory_bytes, is" in done.stderr
 
 
 def test_an_abort_is_named(rubato_chip: Path, tmp_path: Path) -> None:
