@@ -178,6 +178,8 @@ def test_a_capsule_that_misses_goes_on_when_its_messages_are_there(
         (["coherence.partition=adaptive", "coherence.filter=none"], "but that is none"),
         (["coherence.partition=adaptive", "coherence.directory_assoc=4"], "takes coherence.partition = fixed"),
         (["coherence.capacity=0.05", "l2.size=16KiB"], "fewer than 4 sets of entries a tile"),
+        (["l2.size=64MiB"], "makes 131072 rows of entries a tile, but coherence.filter = dlcbf has 65536 at most"),
+        (["l2.size=4MiB", "coherence.filter=cbf"], "8192 rows of entries a tile, but coherence.filter = cbf has 2048"),
         (["l2.inclusion=exclusive"], "takes tiles of one core, but chip.cores_per_tile is 4"),
         (["l2.inclusion=exclusive", "chip.cores_per_tile=1", "l2.size=4KiB"], "no fewer than an L1 has"),
         (["l2.inclusion=exclusive", "coherence.protocol=mesi"], "choose sparse, tokenb, mosaic or flask"),

@@ -9,7 +9,7 @@ CountingFilter::CountingFilter(std::uint32_t sub_tables, std::uint32_t rows, std
     : h3_(sub_tables, rows * kCountersARow),
       maximum_(static_cast<std::uint8_t>(maximum)),
       counters_(std::size_t{sub_tables} * rows * kCountersARow) {
-  RUBATO_CHECK(maximum >= 1 && maximum <= 15 && rows >= 1 && rows <= 2048);
+  RUBATO_CHECK(maximum >= 1 && maximum <= 15 && rows >= 1 && rows <= kMostRows);
 }
 
 void CountingFilter::insert(LineAddr line) {

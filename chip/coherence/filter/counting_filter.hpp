@@ -13,8 +13,9 @@ namespace rubato::chip {
 
 class CountingFilter final : public LineFilter {
  public:
-  static constexpr std::uint32_t kCountersARow = 32;
-  /// sub_tables: 1 to kMaxBloomWays; rows: a sub-table's, 1 to 2048; maximum: of a counter, less in tests.
+  static constexpr std::uint32_t kCountersARow = 32, kMostRows = 2048;
+  /// sub_tables: 1 to kMaxBloomWays; rows: a sub-table's, 1 to kMostRows; maximum: of a counter, less in
+  /// tests.
   CountingFilter(std::uint32_t sub_tables, std::uint32_t rows, std::uint32_t maximum = 15);
 
   void insert(LineAddr line) override;

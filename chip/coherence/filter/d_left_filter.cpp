@@ -32,7 +32,7 @@ DLeftFilter::DLeftFilter(std::uint32_t sub_tables, std::uint32_t buckets, std::u
       fault_(fault),
       table_(std::size_t{sub_tables} * buckets) {
   RUBATO_CHECK(sub_tables >= 1 && sub_tables <= kMaxSubTables);
-  RUBATO_CHECK(std::has_single_bit(buckets) && buckets <= 65536);
+  RUBATO_CHECK(std::has_single_bit(buckets) && buckets <= kMostBuckets);
   RUBATO_CHECK(maximum >= 1 && maximum <= 7);
 }
 

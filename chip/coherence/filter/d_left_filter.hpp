@@ -39,7 +39,7 @@ RUBATO_DEFINE_FAULTS(DLeftFault, kDLeftFaultNames, RUBATO_D_LEFT_FAULTS)
 
 class DLeftFilter final : public LineFilter {
  public:
-  static constexpr std::uint32_t kMaxSubTables = 8;
+  static constexpr std::uint32_t kMaxSubTables = 8, kMostBuckets = 65536;
   static constexpr std::uint32_t kCells = 8;
   static constexpr std::uint32_t kRemainderBits = 9;
   static constexpr std::uint32_t kOverflowCounters = 10;
@@ -47,8 +47,8 @@ class DLeftFilter final : public LineFilter {
 
   using Fault = DLeftFault;
 
-  /// sub_tables: 1 to 8; buckets: a sub-table's, a power of two up to 65536; maximum: of a cell's counter, 1
-  /// to 7.
+  /// sub_tables: 1 to 8; buckets: a sub-table's, a power of two up to kMostBuckets; maximum: of a cell's
+  /// counter, 1 to 7.
   DLeftFilter(std::uint32_t sub_tables, std::uint32_t buckets, std::uint32_t maximum = 7,
               Fault fault = Fault::none);
 

@@ -48,6 +48,12 @@ std::unique_ptr<MovingSplit> make_split(const Config& config, std::uint64_t rows
                                        config.coherence.directory_ways);
 }
 
+/// The rows of a way that the filter of this kind can use.
+std::uint64_t most_rows(const std::string& filter) {
+  if (filter == "dlcbf") return DLeftFilter::kMostBuckets;
+  return filter == "cbf" ? std::uint64_t{CountingFilter::kMostRows} : ~std::uint64_t{0};
+}
+
 TokenVariant variant_of(const Config& config) {
   return {.probes_when_needed = config.coherence.mosaic_probe == "needed",
           .counts_chip = config.coherence.filter_counts == "chip",
@@ -69,6 +75,11 @@ void check_config(const Config& config, TokenPolicy policy) {
     throw UsageError(
         "coherence.capacity is {}, which with coherence.ways = {} makes fewer than {} sets of entries a tile",
         c.capacity, c.ways, kFewestSets);
+  if (policy == TokenPolicy::flask && entry_rows_of(config) > most_rows(c.filter))
+    throw UsageError(
+        "coherence.capacity is {}, which with l2.size = {} and coherence.ways = {} makes {} rows of "
+        "entries a tile, but coherence.filter = {} has {} at most",
+        c.capacity, config.l2.size, c.ways, entry_rows_of(config), c.filter, most_rows(c.filter));
   if (policy == TokenPolicy::flask && c.partition == "adaptive" && c.filter != "dlcbf")
     throw UsageError(
         "coherence.partition is adaptive, which moves the cells of coherence.filter = dlcbf, but that is {}",
