@@ -418,6 +418,19 @@ TEST_F(WindowMessages, AValueThatIsTheSameSquashesNothing) {
   EXPECT_EQ(m.stats().squashes, 0U);
 }
 
+// cbo.clean loads a byte of the block into x0.
+TEST_F(WindowMessages, ABlockThatIsCleanedSquashesNothing) {
+  m.memory.store<std::uint8_t>(kData, 0x5a);
+  m.emit("cbo.clean", {.rs1 = 10});
+  m.emit("addi", {.rd = 6, .rs1 = 6, .imm = 1});
+  m.emit("ecall");
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  comes(kData, 100);
+  EXPECT_EQ(run(100), PipelineStop::ecall);
+  EXPECT_EQ(m.x(6), 1U);
+  EXPECT_EQ(m.stats().squashes, 0U);
+}
+
 TEST_F(WindowMessages, ALoadThatLedElsewhereIsFollowedAnew) {
   m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
   m.emit("beq", {.rs1 = 5, .rs2 = 0, .imm = 12});  // with 0 it is taken
