@@ -129,7 +129,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   } else {
     if (r.write) invalidate_sharers(r, home, e, path);
     if (served == ServedBy::llc && !upgrade && !r.replaces_line()) count(slice.accesses.reads);
-    e.busy = path.at();
+    e.busy = over(path.at());
     path.until(kNetwork,
                upgrade || r.replaces_line()
                    ? send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at())
@@ -170,7 +170,7 @@ bool Mesi::check_in_tile(const Request& r, L2Line& line, Path& path, CheckResult
     count(slice.directory.read);
   };
   const auto answer = [&](TileId home) {
-    slices_[home.value].array[line.home_entry].busy = path.at();
+    slices_[home.value].array[line.home_entry].busy = over(path.at());
     path.until(kNetwork, send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at()));
   };
   return gate_.check_hit(r, line, path, check, ask, answer);
@@ -229,14 +229,15 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
 
   // A read leaves the owner a shared copy and the home the newest data; a write hands the right to write on.
   if (!r.write && line.state == LineState::modified) {
-    e.busy = send(owner, home, message::kLine, TrafficClass::memory, answered);
-    parts_.book_llc(home, e.busy);
+    const Cycle there = send(owner, home, message::kLine, TrafficClass::memory, answered);
+    e.busy = over(there);
+    parts_.book_llc(home, there);
     e.dirty = true;
     parts_.versions.copy(tile.place(slot), slices_[home.value].place(entry));
     count(tile.counters.write_backs);
     count(slices_[home.value].accesses.writes);
   } else {
-    e.busy = send(owner, home, message::kAcknowledgement, TrafficClass::coherence, answered);
+    e.busy = over(send(owner, home, message::kAcknowledgement, TrafficClass::coherence, answered));
   }
   e.owned = false;
   e.sharers = 0;
@@ -284,7 +285,7 @@ std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState sta
   L2Line& line = tile.array().fill(slot, r.line);
   count(tile.accesses.writes);
   line.state = state;
-  line.ready = at;
+  line.ready = over(at);
   line.home_entry = entry;
   parts_.versions.copy(source, tile.place(slot));
   return slot;

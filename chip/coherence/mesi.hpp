@@ -108,6 +108,9 @@ class Mesi final : public CacheProtocol {
     if (is_warming() || from == to) return at;
     return network_->send(from, to, {bytes, rolling_back_ ? TrafficClass::abort : traffic}, at);
   }
+  /// When what an access has begun is over. Warming begins nothing, however long its path: timed accesses do
+  /// not wait for it.
+  Cycle over(Cycle at) const { return is_warming() ? Cycle{} : at; }
   Cycle look_up_llc(TileId home, Cycle at) {
     return parts_.look_up_llc(home, slices_[home.value].accesses, at);
   }

@@ -86,6 +86,19 @@ TEST_P(EveryProtocol, CountsNeitherStatesNorLatenciesOfWarming) {
     EXPECT_EQ(chip.latencies(std::string("tile.*.") + name).samples(), 0U) << name;
 }
 
+// However often cores took a line from one another in fast-forward, it is at rest when timed accesses begin.
+TEST_P(EveryProtocol, LetsNoTimedAccessWaitForWarming) {
+  const auto latency_behind = [](unsigned rounds) {
+    OneAtATime chip(four_tiles(GetParam()));
+    for (unsigned i = 0; i < rounds; ++i)
+      for (const std::uint32_t core : {0U, 1U}) chip.warm(core, kA, kStore);
+    chip.use(2, kA, kLoad);
+    return chip.latencies("tile.*.llc.latency_other_tile").sum();
+  };
+  EXPECT_GT(latency_behind(1), 0U);
+  EXPECT_EQ(latency_behind(1000), latency_behind(1));
+}
+
 INSTANTIATE_TEST_SUITE_P(Served, EveryProtocol,
                          testing::Values("mesi", "sparse", "tokenb", "mosaic", "flask"),
                          [](const auto& of) { return std::string(of.param); });
