@@ -286,6 +286,9 @@ class BroadcastExplorer : private ExploredModel {
 
   void arbitrate(State& s, const TokenMessage& m) {
     using Order = PersistentArbiter::Order;
+    if (m.kind == Kind::acknowledgement && s.arbiter.missing_ == 0)
+      return fail("the arbiter waits for no acknowledgement");
+    if (m.kind == Kind::done && s.arbiter.is_free()) return fail("a turn ends that has not begun");
     Order order = m.kind == Kind::persist           ? s.arbiter.ask({m.requester, LineAddr{1}, m.is_read})
                   : m.kind == Kind::acknowledgement ? s.arbiter.acknowledge()
                                                     : s.arbiter.done();

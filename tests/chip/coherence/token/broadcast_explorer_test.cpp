@@ -132,6 +132,15 @@ TEST_P(EveryBroadcastBug, IsFound) {
 INSTANTIATE_TEST_SUITE_P(TokenB, EveryBroadcastBug, testing::ValuesIn(kBugs),
                          [](const auto& of) { return fault_name(kBroadcastMutantNames, of.param.mutant); });
 
+// Late words come to an arbiter that is free, where agents may ask at any time.
+TEST(BroadcastMutants, AFreeArbiterIsToldOfNothing) {
+  BroadcastExplorer explorer({.agents = 3,
+                              .tokens = 3,
+                              .mutant = BroadcastMutant::activates_before_acknowledgements,
+                              .has_replacing = true});
+  EXPECT_EQ(explorer.walk(1, 1000, 1000).violation, "the arbiter waits for no acknowledgement");
+}
+
 TEST(BroadcastMutants, EachIsLookedFor) {
   for (const BroadcastMutant mutant : all_faults<BroadcastMutant>(kBroadcastMutantNames)) {
     const auto of = [mutant](const Bug& bug) { return bug.mutant == mutant; };
