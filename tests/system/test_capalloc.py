@@ -81,6 +81,16 @@ def test_a_large_block_that_grows_takes_no_longer_than_with_the_c_librarys(
     assert cycles[1] < cycles[0]
 
 
+@pytest.mark.parametrize("options", [[], ["--set", "run.alloc=ideal"]], ids=["capalloc", "ideal"])
+@pytest.mark.parametrize("cores", ["1", "16"])
+@pytest.mark.parametrize("pattern", ["aligned", "pages", "fragments"])
+def test_blocks_are_aligned_and_whole_where_tasks_do_little_else(
+    pattern: str, cores: str, options: list[str], guests: Path, rubato_chip: Path
+) -> None:
+    done = run(rubato_chip, "--cores", cores, *options, guests / "block_patterns", pattern)
+    assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stdout + done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("capsules", ["true", "false"])
 @pytest.mark.parametrize("cores", ["1", "4"])
 def test_a_second_free_is_an_error_with_its_sentence(
