@@ -19,5 +19,6 @@ class BasicEpochs;
 #include "rubato/engine/algorithm_work.hpp"
 #include "rubato/engine/native_epochs.hpp"
 #include "rubato/engine/native_heap.hpp"
+#include "rubato/numa.hpp"
 #endif
 #pragma GCC visibility pop

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "apps/common/options.hpp"
 #include "apps/common/output_file.hpp"
 #include "apps/ycsb/engine_setup.hpp"
+#include "apps/ycsb/numa_placement.hpp"
 #include "apps/ycsb/summary.hpp"
 #include "apps/ycsb/variant.hpp"
 #include "apps/ycsb/verify.hpp"
@@ -29,7 +31,7 @@ struct Options {
   unsigned inflight = 500;
   unsigned rounds = 1;
   bool verify = false, is_json = false;
-  std::string history;
+  std::string history, numa;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -88,6 +90,11 @@ void declare(CommandLine& line, Options& o) {
              "Requests that each worker has under way, or takes at once (default 500)");
   line.add_choice<Load>("--load", o.load, {{"bulk", Load::bulk}, {"insert", Load::insert}},
                         "How the tree is filled: bottom-up (default), or by insert operations");
+  line.add_option(
+          "--numa", o.numa,
+          "tasks only: where nodes of the tree lie: on all NUMA nodes in turn (interleave), on that of "
+          "the worker that makes them (local), on node N (node:N)")
+      .type_name("interleave|local|node:N");
   add_number(line, "--rounds", o.rounds, 1, 1000,
              "Run the requests this often, print the fastest (default 1)");
   line.add_flag("--verify", o.verify,
@@ -119,15 +126,17 @@ void check_combination(const Options& o) {
   if (is_index(o.variant) && o.sync != Sync::automatic && o.sync != Sync::optimistic) {
     throw InputError("--variant " + name_of(o.variant) + " is optimistic by construction: leave --sync out");
   }
+  if (!o.numa.empty() && o.variant != VariantName::tasks)
+    throw InputError("--numa is for --variant tasks, whose nodes are resources: leave it out");
   if (!o.history.empty() && !o.verify) throw InputError("--history needs --verify");
   if (o.verify && o.rounds != 1) throw InputError("--verify checks one run: leave --rounds out");
   if (!o.history.empty()) OutputFile::check(o.history);
 }
 
-std::unique_ptr<Variant> make_variant(const Options& o) {
+std::unique_ptr<Variant> make_variant(const Options& o, NumaPlacement* numa) {
   switch (o.variant) {
     case VariantName::tasks:
-      return make_task_variant();
+      return make_task_variant(numa);
     case VariantName::threads:
       return make_thread_variant(o.sync, false);
     case VariantName::interleaved:
@@ -217,7 +226,9 @@ int run_ycsb(const Options& chosen) {
   check_combination(chosen);
   const Options o = with_usual_choices(chosen);
   const RunOptions run{set_up_engine(o.workers, o.sync), o.inflight};
-  const std::unique_ptr<Variant> variant = make_variant(o);
+  std::optional<NumaPlacement> numa;
+  if (!o.numa.empty()) numa.emplace(o.numa);
+  const std::unique_ptr<Variant> variant = make_variant(o, numa ? &*numa : nullptr);
   const double load_began = seconds_now();
   load(*variant, o, run);
   const double load_seconds = seconds_now() - load_began;
@@ -241,6 +252,7 @@ int run_ycsb(const Options& chosen) {
   }
   summary.latencies = recorder.latencies();
   summary.memory = variant->memory_peaks();
+  if (numa) summary.numa_bytes = numa->bytes();
   if (!o.is_json) print_lines(summary);
   if (!o.history.empty()) write_history(o.history, requests, recorder);
   if (o.verify) summary.wrong = verify(o.workload, requests, recorder, *variant);

@@ -86,6 +86,12 @@ void print_json(const Summary& s) {
     std::printf(", \"peak_nodes\": %" PRIu64 ", \"peak_unreclaimed_bytes\": %" PRIu64, s.memory->nodes,
                 s.memory->unreclaimed_bytes);
   }
+  if (!s.numa_bytes.empty()) {
+    std::printf(", \"numa_bytes\": {");
+    for (const auto& [node, bytes] : s.numa_bytes)
+      std::printf("%s\"%u\": %" PRIu64, node == s.numa_bytes.front().first ? "" : ", ", node, bytes);
+    std::printf("}");
+  }
   std::printf(", \"check\": \"%s\"", !s.wrong ? "none" : s.wrong->empty() ? "passed" : "failed");
   if (s.wrong && !s.wrong->empty()) std::printf(", \"error\": %s", json_quoted(*s.wrong).c_str());
   std::printf("}\n");
@@ -104,6 +110,8 @@ void print_lines(const Summary& s) {
     std::printf("nodes at most: %" PRIu64 ", removed and not yet freed at most: %" PRIu64 " bytes\n",
                 s.memory->nodes, s.memory->unreclaimed_bytes);
   }
+  for (const auto& [node, bytes] : s.numa_bytes)
+    std::printf("bytes of the tree on NUMA node %u: %" PRIu64 "\n", node, bytes);
 }
 
 }  // namespace rubato::apps::ycsb

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/ycsb/numa_placement.hpp"
 #include "apps/ycsb/variant.hpp"
 
 namespace rubato::apps::ycsb {
@@ -22,6 +23,7 @@ struct Summary {
   double seconds = 0;                      ///< of the run
   std::vector<std::uint64_t> latencies{};  ///< nanoseconds, ascending
   std::optional<MemoryPeaks> memory{};
+  NumaBytes numa_bytes{};  ///< with --numa
   std::optional<std::string>
       wrong{};  ///< the first thing the checks found; empty: nothing; none: not checked
 

@@ -21,8 +21,10 @@
 #include "apps/ycsb/emptied_leaves.hpp"
 #include "apps/ycsb/engine_setup.hpp"
 #include "apps/ycsb/merge.hpp"
+#include "apps/ycsb/numa_placement.hpp"
 #include "apps/ycsb/variant.hpp"
 #include "apps/ycsb/visit.hpp"
+#include "rubato/numa.hpp"
 #include "rubato/rubato.hpp"
 
 namespace rubato::apps::ycsb {
@@ -31,24 +33,28 @@ namespace {
 resource<Node> resource_of(Link link) { return std::bit_cast<resource<Node>>(link.handle()); }
 Link link_to(resource<Node> node) { return Link(std::bit_cast<std::uint64_t>(node)); }
 
+/// Placement of the next tree's nodes; null: anywhere.
+NumaPlacement* placement = nullptr;
+
 struct TaskMemory {
   static constexpr ResourceOptions kInner{Isolation::shared_reads, Ratio::mostly_reads, Frequency::high};
   static constexpr ResourceOptions kLeaf{Isolation::shared_reads, Ratio::balanced, Frequency::normal};
 
-  Link make(unsigned level) {
-    nodes.fetch_add(1, std::memory_order_relaxed);
-    return link_to(make_resource<Node>(level == 0 ? kLeaf : kInner, level));
-  }
-  Link make_root() {
-    nodes.fetch_add(1, std::memory_order_relaxed);
-    return link_to(make_resource<Node>(kInner, 0u));
-  }
+  Link make(unsigned level) { return make(level == 0 ? kLeaf : kInner, level); }
+  Link make_root() { return make(kInner, 0); }
   void free(Link link) {
     nodes.fetch_sub(1, std::memory_order_relaxed);
     remove(resource_of(link));
   }
 
   std::atomic<std::uint64_t> nodes{0};  ///< of the tree; made and freed rarely beside visits
+
+ private:
+  Link make(const ResourceOptions& options, unsigned level) {
+    nodes.fetch_add(1, std::memory_order_relaxed);
+    return link_to(placement == nullptr ? make_resource<Node>(options, level)
+                                        : make_resource_on<Node>(placement->next(), options, level));
+  }
 };
 
 class TaskVariant;
@@ -197,6 +203,9 @@ void merge_emptied_leaves() { variant->merge(); }
 
 }  // namespace
 
-std::unique_ptr<Variant> make_task_variant() { return std::make_unique<TaskVariant>(); }
+std::unique_ptr<Variant> make_task_variant(NumaPlacement* numa) {
+  placement = numa;
+  return std::make_unique<TaskVariant>();
+}
 
 }  // namespace rubato::apps::ycsb

@@ -18,6 +18,8 @@
 
 namespace rubato::apps::ycsb {
 
+class NumaPlacement;
+
 enum class VariantName : std::uint8_t {
   tasks,        ///< a task of this project for every visit
   threads,      ///< threads, an operation at a time
@@ -71,7 +73,8 @@ class Variant {
   virtual std::optional<MemoryPeaks> memory_peaks() const { return std::nullopt; }
 };
 
-std::unique_ptr<Variant> make_task_variant();
+/// `numa`: of the tree's nodes, as long as it lives; null: anywhere.
+std::unique_ptr<Variant> make_task_variant(NumaPlacement* numa = nullptr);
 /// Sync::spin, rw or optimistic.
 std::unique_ptr<Variant> make_thread_variant(Sync sync, bool is_interleaved);
 std::unique_ptr<Variant> make_olc_variant();

@@ -2,19 +2,24 @@
 // pages. Programs reach resources in no order, and most of the cost of that is address translation. The
 // general heap gives neither. Nothing is returned to the system: freed blocks are used again for their size.
 // Allocation is rare beside task creation: a mutex. Under AddressSanitizer every block is an allocation of
-// its own.
+// its own. Resources of a NUMA node (make_resource_on) have slabs of their node (placed_blocks.hpp).
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <type_traits>
+#include <utility>
 
+#include "native/memory/placed_blocks.hpp"
 #include "rubato/engine/native_heap.hpp"
+#include "rubato/numa.hpp"
 #include "rubato/resource.hpp"
 
 namespace rubato::inline v0::native {
@@ -86,17 +91,47 @@ std::size_t lines_of(std::size_t bytes, std::align_val_t alignment) {
 #endif
 }
 
+constexpr std::uint32_t kAnyNode = ~std::uint32_t{0};
+/// On which node this thread's resources lie.
+constinit thread_local std::uint32_t wanted_node = kAnyNode;
+/// Whether there may be blocks of a node. Set before the first one is known: the thread that frees it sees
+/// that.
+constinit std::atomic<bool> has_placed{false};
+
+/// Never destroyed: static objects of the program may own resources.
+PlacedBlocks& placed_blocks() {
+  static PlacedBlocks& blocks = *new PlacedBlocks;
+  return blocks;
+}
+
 }  // namespace
 }  // namespace rubato::inline v0::native
+
+namespace rubato::inline v0 {
+
+engine::NodeScope::NodeScope(std::uint32_t node) : before_(std::exchange(native::wanted_node, node)) {}
+engine::NodeScope::~NodeScope() { native::wanted_node = before_; }
+
+std::uint64_t numa_bytes(unsigned node) { return native::placed_blocks().bytes_on(node); }
+
+}  // namespace rubato::inline v0
 
 namespace rubato::inline v0::engine {
 
 void* allocate_resource(std::size_t bytes, std::align_val_t alignment) {
+  if (native::wanted_node != native::kAnyNode) [[unlikely]] {
+    native::has_placed.store(true, std::memory_order_relaxed);
+    void* const block =
+        native::placed_blocks().allocate(bytes, static_cast<std::size_t>(alignment), native::wanted_node);
+    if (block != nullptr) return block;
+  }
   const std::size_t lines = native::lines_of(bytes, alignment);
   return lines != 0 ? native::resource_heap.allocate(lines) : ::operator new(bytes, alignment);
 }
 
 void free_resource(void* block, std::size_t bytes, std::align_val_t alignment) {
+  if (native::has_placed.load(std::memory_order_relaxed) && native::placed_blocks().free(block, bytes))
+    return;
   const std::size_t lines = native::lines_of(bytes, alignment);
   if (lines != 0) return native::resource_heap.free(block, lines);
   ::operator delete(block, alignment);  // not the one that takes the size, too: clang before 19 has none

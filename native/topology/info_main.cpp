@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,7 +39,7 @@ std::string json(const Topology& topology) {
 
 int main(int count, char** arguments) {
   bool is_json = false;
-  std::filesystem::path root = "/";
+  std::optional<std::filesystem::path> root;
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     if (argument == "--json") {
@@ -50,7 +51,8 @@ int main(int count, char** arguments) {
       return 2;
     }
   }
-  const Topology topology = rubato::native::derive_topology(rubato::native::current_affinity(), root);
+  const Topology topology = root ? rubato::native::derive_topology(rubato::native::current_affinity(), *root)
+                                 : rubato::native::this_machine();
   if (is_json) {
     std::puts(json(topology).c_str());
   } else {

@@ -8,13 +8,14 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "native/topology/cgroups.hpp"
 #include "native/topology/cpu_list.hpp"
-
+#include "native/topology/numa.hpp"
 #if defined(RUBATO_HAS_HWLOC)
-#include <hwloc.h>
+#include "native/topology/hwloc_machine.hpp"
 #endif
 
 namespace rubato::inline v0::native {
@@ -125,13 +126,39 @@ unsigned Topology::worker_on(unsigned node, unsigned turn) const {
   return worker;
 }
 
+unsigned Topology::node_of(unsigned cpu) const {
+  const auto found = std::lower_bound(allowed.begin(), allowed.end(), cpu,
+                                      [](const AllowedCpu& a, unsigned wanted) { return a.cpu < wanted; });
+  return found != allowed.end() && found->cpu == cpu ? found->node : 0;
+}
+
 std::vector<unsigned> Topology::group_nodes() const {
   std::vector<unsigned> nodes(groups);
   for (const AllowedCpu& cpu : allowed) nodes[cpu.group] = cpu.node;
   return nodes;
 }
 
-Topology this_machine() { return derive_topology(current_affinity(), "/"); }
+void Topology::move(const std::map<unsigned, unsigned>& new_nodes) {
+  std::map<std::pair<unsigned, unsigned>, unsigned> new_groups;
+  std::set<unsigned> nodes;
+  for (AllowedCpu& cpu : allowed) {
+    const auto found = new_nodes.find(cpu.cpu);
+    if (found != new_nodes.end()) cpu.node = found->second;
+    nodes.insert(cpu.node);
+    cpu.group =
+        new_groups.try_emplace({cpu.node, cpu.group}, static_cast<unsigned>(new_groups.size())).first->second;
+  }
+  groups = static_cast<unsigned>(new_groups.size());
+  derivation.push_back("HWLOC_SYNTHETIC or HWLOC_XMLFILE puts these CPUs on " +
+                       count(nodes.size(), "NUMA node") + ", which makes " + count(groups, "core group"));
+}
+
+Topology this_machine() {
+  Topology topology = derive_topology(current_affinity(), "/");
+  const std::map<unsigned, unsigned> nodes = described_nodes();
+  if (!nodes.empty()) topology.move(nodes);
+  return topology;
+}
 
 std::vector<unsigned> current_affinity() {
   // The kernel refuses a mask that is smaller than its own: grow until it fits.
@@ -175,41 +202,14 @@ void unpin_this_thread(const std::vector<AllowedCpu>& allowed) {
 
 #if defined(RUBATO_HAS_HWLOC)
 
-namespace {
-
-/// hwloc's view of the machine, of which binding needs the CPUs only. Never destroyed: threads are bound
-/// until the process has ended.
-struct Machine {
-  hwloc_topology_t topology = nullptr;
-  bool is_loaded = false;
-  Machine() {
-    if (hwloc_topology_init(&topology) != 0) return;
-    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-#if HWLOC_API_VERSION >= 0x00020800
-    hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
-                                           HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
-#endif
-    is_loaded = hwloc_topology_load(topology) == 0;
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-};
-
-const Machine& machine() {
-  static const Machine& loaded = *new const Machine;
-  return loaded;
-}
-
-}  // namespace
-
-void prepare_pinning() { machine(); }
+void prepare_pinning() { hwloc_machine(); }
 
 bool pin_this_thread(unsigned cpu) {
-  if (!machine().is_loaded) return false;
+  if (!hwloc_machine().is_loaded) return false;
   const hwloc_bitmap_t set = hwloc_bitmap_alloc();
   hwloc_bitmap_only(set, cpu);
   const bool is_bound =
-      hwloc_set_cpubind(machine().topology, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT) == 0;
+      hwloc_set_cpubind(hwloc_machine().topology, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT) == 0;
   hwloc_bitmap_free(set);
   return is_bound;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,12 @@ struct Topology {
   /// A worker whose CPU is on this NUMA node; `turn` chooses among them. Precondition: the workers are
   /// pinned, one to each allowed CPU. @returns the number of workers if none is on the node, or all are
   unsigned worker_on(unsigned node, unsigned turn) const;
+  /// The NUMA node of a CPU; 0 for one that this process may not use.
+  unsigned node_of(unsigned cpu) const;
   /// The NUMA node of each core group.
   std::vector<unsigned> group_nodes() const;
+  /// Puts CPUs on other nodes, and divides the core groups by them.
+  void move(const std::map<unsigned, unsigned>& new_nodes);
 };
 
 /// `affinity`: ascending. `root`: where /proc and /sys are looked for. Never fails: what cannot be read is no

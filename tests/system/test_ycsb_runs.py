@@ -84,6 +84,50 @@ def test_churn_gives_nodes_back_and_says_how_much_memory_it_took():
     assert "peak_nodes" not in threads
 
 
+#: Two NUMA nodes for the engine, whatever this machine has: by hwloc.
+TWO_NODES = {"HWLOC_SYNTHETIC": "numa:2 pu:1"}
+
+
+def numa_bytes(policy: str, *arguments: str) -> dict[str, int]:
+    run = ycsb("--numa", policy, "--records", "20000", "--operations", "20000", "--workload", "A", "--verify", "--json",
+               *arguments, **TWO_NODES)
+    if "built with hwloc" in run.stderr:
+        pytest.skip("built without hwloc")
+    assert run.returncode == 0, run.stdout + run.stderr
+    return json.loads(run.stdout)["numa_bytes"]
+
+
+def test_nodes_of_the_tree_lie_where_numa_says():
+    one = numa_bytes("node:1")
+    assert set(one) == {"1"} and one["1"] > 20000 * 16
+    both = numa_bytes("interleave")
+    assert set(both) == {"0", "1"} and abs(both["0"] - both["1"]) <= 2048
+    assert sum(both.values()) == one["1"]
+    local = numa_bytes("local", "--load", "insert")
+    assert set(local) == {"0", "1"} and sum(local.values()) > 20000 * 16
+
+
+def test_on_a_node_that_there_is_the_summary_says_how_much_lies_there():
+    run = ycsb("--numa", "interleave", "--records", "1000", "--operations", "1000", "--verify")
+    if "built with hwloc" in run.stderr:
+        pytest.skip("built without hwloc")
+    assert run.returncode == 0 and "bytes of the tree on NUMA node " in run.stdout, run.stderr
+    assert "NUMA" not in ycsb("--records", "1000", "--operations", "1000").stdout
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["--numa", "far"], "--numa: 'far' is none of interleave|local|node:N"),
+    (["--numa", "node:x"], "--numa: 'node:x' needs the number of a NUMA node, as in node:0"),
+    (["--numa", "node:7"], "--numa node:7: this machine has no such NUMA node, but 0, 1"),
+    (["--numa", "local", "--variant", "olc"], "--numa is for --variant tasks, whose nodes are resources"),
+])
+def test_says_what_is_wrong_with_a_numa_policy(arguments: list[str], sentence: str):
+    run = ycsb(*arguments, **TWO_NODES)
+    if "built with hwloc" in run.stderr:
+        pytest.skip("built without hwloc")
+    assert run.returncode == 2 and run.stderr.startswith("ycsb: " + sentence), run.stderr
+
+
 @pytest.mark.parametrize("is_json", [False, True])
 def test_the_checks_notice_that_nothing_keeps_tasks_of_a_node_apart(is_json: bool):
     # Two workers that increment few values lose some of two million increments, but not in every run.
