@@ -6,9 +6,6 @@
 namespace rubato::chip {
 namespace {
 
-// Beside kMostUses, for each core: all of them come to wait before the line is not shown any longer.
-constexpr std::uint32_t kUsesOfCore = 16;
-
 std::uint64_t writes_of(const PipelineCounters& counters) { return counters.stores + counters.atomics; }
 
 }  // namespace
@@ -70,21 +67,20 @@ void LineContention::on_miss(CoreId core, LineAddr line, bool writes, bool is_at
   Line& l = *found;
   std::uint32_t from = kNobody;
   if (writes) {
-    l.holders[c] = false;
-    if (l.last_writer != kNobody && l.last_writer != c && l.holders[l.last_writer]) {
+    l.holders.remove(c);
+    if (l.last_writer != kNobody && l.last_writer != c && l.holders.has(l.last_writer)) {
       from = l.last_writer;
-    } else if (l.last_holder != kNobody && l.last_holder != c && l.holders[l.last_holder]) {
+    } else if (l.last_holder != kNobody && l.last_holder != c && l.holders.has(l.last_holder)) {
       from = l.last_holder;
-    } else if (const auto holder = std::find(l.holders.begin(), l.holders.end(), true);
-               holder != l.holders.end()) {
-      from = static_cast<std::uint32_t>(holder - l.holders.begin());
+    } else {
+      from = l.holders.first();
     }
-    l.holders.assign(cores_, false);
+    l.holders.clear();
     l.last_writer = c;
-  } else if (!l.holders[c] && l.last_writer != kNobody && l.last_writer != c) {
+  } else if (!l.holders.has(c) && l.last_writer != kNobody && l.last_writer != c) {
     from = l.last_writer;
   }
-  l.holders[c] = true;
+  l.holders.add(c);
   l.last_holder = c;
   if (from == kNobody) return;
   const bool is_shown = !l.words.empty() || l.transfers / kSpan % kSpans == 0;
@@ -102,8 +98,8 @@ void LineContention::on_miss(CoreId core, LineAddr line, bool writes, bool is_at
 LineContention::Line& LineContention::make_line(LineAddr line, const Quiet& before) {
   std::unique_ptr<Line>& slot = lines_[line];
   slot = std::make_unique<Line>();
-  slot->holders.assign(cores_, before.is_shared);
-  slot->holders[before.core] = true;
+  slot->holders = CoreSet(cores_, before.is_shared);
+  slot->holders.add(before.core);
   slot->last_holder = before.core;
   if (before.is_written) slot->last_writer = before.core;
   auto& entry = filter_[line.value % kFilter];
@@ -141,8 +137,9 @@ void LineContention::transfer(Line& line, std::uint32_t core, std::uint32_t from
   ++line.transfers;
   line.cycles += cycles;
   if (is_atomic) ++line.atomics;
-  ++line.taken[{from, core}];
+  ++line.told_now;
   Use& use = use_of(line, core);
+  count_taken(use, from);
   end_tenure(line, use);
   ++use.transfers;
   use.cycles += cycles;
@@ -153,6 +150,16 @@ void LineContention::transfer(Line& line, std::uint32_t core, std::uint32_t from
   use.used_now = std::exchange(use.used_next, 0);
 }
 
+void LineContention::count_taken(Use& use, std::uint32_t from) {
+  const auto place = std::lower_bound(use.taken_from.begin(), use.taken_from.end(), from,
+                                      [](const auto& row, std::uint32_t core) { return row.first < core; });
+  if (place != use.taken_from.end() && place->first == from) {
+    ++place->second;
+  } else {
+    use.taken_from.insert(place, {from, 1});
+  }
+}
+
 void LineContention::end_tenure(Line& line, Use& use) {
   if (!use.is_known) return;
   ++(use.is_true ? line.true_transfers : line.false_transfers);
@@ -161,31 +168,32 @@ void LineContention::end_tenure(Line& line, Use& use) {
 
 // ---- Uses ----
 
-LineContention::Use& LineContention::use_of(Line& line, std::uint32_t core) {
+LineContention::Use& LineContention::find_use(Line& line, std::uint32_t core) {
   OfCore& of = of_cores_[core];
-  if (of.recent == &line) return line.users[of.place];
   of.recent = &line;
   for (of.place = 0; of.place < line.users.size(); ++of.place)
     if (line.users[of.place].core == core) return line.users[of.place];
   line.users.emplace_back().core = core;
+  ++line.told_now;
+  line.limit_uses();
   return line.users.back();
 }
 
 void LineContention::use(Line& line, std::uint32_t core, Addr address, unsigned bytes, bool writes) {
   const auto offset = static_cast<unsigned>(address % kLineBytes);
   const std::uint64_t mask = (~std::uint64_t{0} >> (64 - bytes)) << offset;
-  if (line.recent_core != core) {
-    line.recent_core = core;
-    line.recent_used = line.recent_written = 0;
-  }
-  if (++line.uses == kMostUses + kUsesOfCore * line.users.size()) unwatch(line_of(address), line);
+  if (++line.uses >= line.most_uses) unwatch(line_of(address), line);
   Use& own = use_of(line, core);
   own.is_true |= (mask & (writes ? own.used_now : own.written_now)) != 0;
-  if ((mask & ~(writes ? line.recent_written : line.recent_used)) == 0) return;
-  line.recent_used |= mask;
+  if (own.told_at != line.told_now) {
+    own.told_at = line.told_now;
+    own.told_used = own.told_written = 0;
+  }
+  if ((mask & ~(writes ? own.told_written : own.told_used)) == 0) return;
+  own.told_used |= mask;
   own.touched |= mask;
   if (writes) {
-    line.recent_written |= mask;
+    own.told_written |= mask;
     own.written |= mask;
   }
   for (Use& other : line.users) {
@@ -261,13 +269,16 @@ void LineContention::spin(OfCore& core, Line& line, Addr address, std::uint64_t 
   spin.writes = writes_of(*core.counters);
   spin.value = value;
   spin.is_last_atomic = is_atomic;
-  if (++spin.times == kSpins) ++line.words[address].spinning;
+  if (++spin.times != kSpins) return;
+  ++line.words[address].spinning;
+  line.limit_uses();
 }
 
 void LineContention::end_spin(OfCore& core, bool acquired) {
-  const Spin spin = std::exchange(core.spin, Spin{});
-  if (spin.word == 0 || spin.times < kSpins) return;
-  Word& word = spin.line->words[spin.word];
+  const Spin& spin = core.spin;
+  const Addr at = std::exchange(core.spin.word, 0);
+  if (at == 0 || spin.times < kSpins) return;
+  Word& word = spin.line->words[at];
   --word.spinning;
   ++word.spins;
   word.cycles += spin.last - std::min(spin.began, spin.last);
@@ -290,6 +301,7 @@ void LineContention::settle(OfCore& core, unsigned shown_loads, unsigned shown_w
 
 // Spins that ended between two stores to the word were ended by the first of the two.
 void LineContention::write_word(Line& line, Addr address, const OfCore* writer) {
+  if (line.words.empty()) return;
   const auto found = line.words.find(address);
   if (found == line.words.end()) return;
   Word& word = found->second;

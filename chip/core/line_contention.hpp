@@ -17,6 +17,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -24,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/core/core_set.hpp"
 #include "chip/core/execution_observer.hpp"
 #include "chip/core/line_watch.hpp"
 #include "chip/core/pipeline_counters.hpp"
@@ -35,6 +37,11 @@ namespace rubato::chip {
 
 class LineContention final : public MemorySystem, public ExecutionObserver {
  public:
+  /// Uses since its last transfer after which a line is not shown, and those of each core besides: all cores
+  /// come to wait before. Of a line that cores wait for they are less: twice those that make a spin, and more
+  /// with many cores, which come to wait one after the other.
+  static constexpr std::uint32_t kMostUses = 64, kUsesOfCore = 16, kUsesOfSpinner = 8;
+
   /// The kind of wait behind the spins on a word.
   enum class Wait : std::uint8_t {
     lock,     ///< an atomic on the word ends most spins
@@ -61,25 +68,32 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
     bool is_known = false;            ///< what others did before the tenure was seen
     bool is_true = false;
     std::uint32_t window = ~0U;  ///< of the line, when the tenure began
+    /// Transfers by the core that had the line before, sorted by its number.
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> taken_from{};
+    // Bytes that the other users know of already: a core uses its line many times in a row.
+    std::uint64_t told_used = 0, told_written = 0, told_at = 0;
   };
   struct Line {
     std::uint64_t transfers = 0, atomics = 0, cycles = 0;
     std::uint64_t true_transfers = 0, false_transfers = 0;  ///< of those whose tenures were seen
     std::uint64_t true_cycles = 0, false_cycles = 0;
     std::vector<Use> users;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>
-        taken;  ///< by core it was taken from, and by
     std::map<Addr, Word> words;
     std::uint32_t last_writer = kNobody, last_holder = kNobody;
-    std::vector<bool> holders;
-    std::uint32_t uses = 0;  ///< that were shown since the last transfer
+    CoreSet holders;
+    std::uint32_t uses = 0;               ///< that were shown since the last transfer
+    std::uint32_t most_uses = kMostUses;  ///< after which it is not shown
     bool is_watched = false;
-    std::uint32_t window = 0;  ///< in which it is shown without a gap
-    // The last use: a core uses its line many times in a row.
-    std::uint32_t recent_core = kNobody;
-    std::uint64_t recent_used = 0, recent_written = 0;
+    std::uint32_t window = 0;    ///< in which it is shown without a gap
+    std::uint64_t told_now = 1;  ///< users whose `told_at` is less have something new to tell
+
+    void limit_uses() {
+      const auto cores = static_cast<std::uint32_t>(users.size());
+      most_uses = kMostUses + kUsesOfCore * cores;
+      if (!words.empty()) most_uses = std::min(most_uses, std::max(kUsesOfSpinner, 2 * cores) * cores);
+    }
   };
-  static constexpr std::uint32_t kNobody = ~0U;
+  static constexpr std::uint32_t kNobody = CoreSet::kNone;
 
   /// Both references outlive this.
   LineContention(MemorySystem& memory, const Timeline& timeline, std::uint32_t cores);
@@ -124,9 +138,8 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   static constexpr std::uint32_t kMostOthers = 8;  // other loads between two of a spin
   static constexpr std::size_t kFilter = 4096;
   static constexpr std::size_t kQuiet = 65536;
-  // Uses since its last transfer after which a line is not shown; spans of transfers, of which one in kSpans
-  // is shown if no core waits there. Both keep watching cheap (docs/cli.md).
-  static constexpr std::uint32_t kMostUses = 64;
+  // Spans of transfers, of which one in kSpans is shown if no core waits there: as kMostUses, this keeps
+  // watching cheap (docs/cli.md).
   static constexpr std::uint64_t kSpan = 64, kSpans = 4;
 
   /// A line that one core uses, or that all cores only read. Lines with the same place replace one another: a
@@ -169,12 +182,17 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
                                               : nullptr;
   }
   Line* find_hidden(LineAddr line);
-  Use& use_of(Line& line, std::uint32_t core);
+  Use& use_of(Line& line, std::uint32_t core) {
+    const OfCore& of = of_cores_[core];
+    return of.recent == &line ? line.users[of.place] : find_use(line, core);
+  }
+  Use& find_use(Line& line, std::uint32_t core);
   void watch(LineAddr at, Line& line);
   void unwatch(LineAddr at, Line& line);
   /// Fewer lines, those that cost most.
   void forget_cheap_lines();
   void use(Line& line, std::uint32_t core, Addr address, unsigned bytes, bool writes);
+  static void count_taken(Use& use, std::uint32_t from);
   void end_tenure(Line& line, Use& use);
   void spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool is_atomic);
   /// Ends the spin of a core that has gone on since; `shown`: accesses that its counters have, and this not

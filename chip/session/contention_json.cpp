@@ -89,9 +89,13 @@ nlohmann::json contended_row(const ContendedRow& row, const LineBlocks* blocks,
                      {"written", byte_ranges(use.written)}});
   }
   std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>> taken;
-  for (const auto& [cores, transfers] : line.taken) taken.emplace_back(transfers, cores.first, cores.second);
-  std::stable_sort(taken.begin(), taken.end(),
-                   [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
+  for (const LineContention::Use& use : line.users)
+    for (const auto& [from, transfers] : use.taken_from) taken.emplace_back(transfers, from, use.core);
+  std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) {
+    const auto& [transfers_a, from_a, by_a] = a;
+    const auto& [transfers_b, from_b, by_b] = b;
+    return std::tuple(transfers_b, from_a, by_a) < std::tuple(transfers_a, from_b, by_b);
+  });
   if (taken.size() > kMostTakers) taken.resize(kMostTakers);
   for (const auto& [transfers, from, by] : taken)
     pairs.push_back({{"from", from}, {"by", by}, {"transfers", transfers}});
