@@ -4,6 +4,8 @@
 
 #include <hwloc.h>
 
+#include <initializer_list>
+
 namespace rubato::inline v0::native {
 
 /// CPUs and NUMA nodes. Never destroyed: threads are bound until the process has ended.
