@@ -46,6 +46,8 @@ const char* Heap<System>::check() {
     }
   }
   for (std::uint32_t n = 0; n <= PageHeap::kListed; ++n) {
+    if (n != 0 && pages_.heap.is_held(n) != (pages_.heap.list(n).head != 0))
+      return "a list of free pages is looked for where it is empty, or is not found";
     for (PageNumber s = pages_.heap.list(n).head; s != 0; s = arena.spans[s - 1].next, --free_spans) {
       const Span& span = arena.spans[s - 1];
       if (span.state != Span::State::free || (span.pages <= PageHeap::kListed ? span.pages : 0) != n)

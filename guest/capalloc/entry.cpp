@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "guest/capalloc/heap.hpp"
@@ -79,6 +80,9 @@ RUBATO_UNTRACKED rubato::untracked<Heap> heap;
 
 void give_back(std::uint64_t address);
 
+/// Without counting bits, which is a library function of many instructions.
+constexpr bool is_power_of_two(std::uint64_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
 /// The rest of an allocation that is large, or found no block: alignment 0 for as much as the class gives.
 [[gnu::noinline]] Taken take_more(std::uint64_t bytes, std::uint64_t alignment) {
   if (bytes > kMostSpeculative || alignment > kMostSpeculative) capsule::promote();
@@ -120,8 +124,8 @@ RUBATO_CAPSULE(bool, capalloc_set, ()) {
 RUBATO_CAPSULE(Taken, capalloc_take_fresh, (std::uint64_t bytes)) { return take_more(bytes, 0); }
 
 RUBATO_CAPSULE(std::uint64_t, capalloc_take_aligned, (std::uint64_t bytes, std::uint64_t alignment)) {
-  if (!std::has_single_bit(alignment)) capsule::promote();
-  return std::has_single_bit(alignment) ? take_more(bytes, alignment).address : 0;
+  if (!is_power_of_two(alignment)) capsule::promote();
+  return is_power_of_two(alignment) ? take_more(bytes, alignment).address : 0;
 }
 
 RUBATO_CAPSULE(std::uint64_t, capalloc_usable, (std::uint64_t address)) { return heap->usable(address); }
@@ -229,7 +233,9 @@ void* no_memory() {
   return reinterpret_cast<void*>(capalloc_take_fresh(bytes).address);
 }
 
+/// Small blocks by malloc(), whose fast paths need no capsule of their own.
 void* take_aligned(std::uint64_t bytes, std::uint64_t alignment) {
+  if (const std::uint64_t small = Heap::small_bytes(bytes, alignment); small != 0) return malloc(small);
   be_set();
   return reinterpret_cast<void*>(capalloc_take_aligned(bytes, alignment));
 }
@@ -313,13 +319,13 @@ void* memalign(std::size_t alignment, std::size_t bytes) {
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  if (std::has_single_bit(alignment)) return take_aligned(bytes, alignment);
+  if (is_power_of_two(alignment)) return take_aligned(bytes, alignment);
   errno = EINVAL;
   return nullptr;
 }
 
 int posix_memalign(void** place, std::size_t alignment, std::size_t bytes) {
-  if (!std::has_single_bit(alignment) || alignment < sizeof(void*)) return EINVAL;
+  if (!is_power_of_two(alignment) || alignment < sizeof(void*)) return EINVAL;
   const int before = errno;
   void* const block = take_aligned(bytes, alignment);
   if (block == nullptr) {

@@ -74,18 +74,17 @@ class Heap {
   }
   /// @param alignment a power of two.
   Taken take(std::uint64_t bytes, std::uint64_t alignment) {
-    bytes = std::max(bytes, std::uint64_t{1});
-    if (alignment > kUnit && bytes < alignment) bytes = alignment;
-    if (alignment > 64 && bytes <= kLargestSmallBlock / 2) {
-      std::uint64_t power = 64;
-      while (power < bytes) power *= 2;
-      bytes = power;
-    }
-    if (alignment <= 4096 && bytes <= kLargestSmallBlock &&
-        (alignment <= 64 || bytes <= kLargestSmallBlock / 2))
-      return {take_small(size_class_of(bytes)), 0};
-    return take_large(bytes,
+    if (const std::uint64_t small = small_bytes(bytes, alignment); small != 0)
+      return {take_small(size_class_of(small)), 0};
+    return take_large(std::max(bytes, std::uint64_t{1}),
                       alignment <= kPageBytes ? 1 : static_cast<std::uint32_t>(alignment / kPageBytes));
+  }
+
+  /// How much to ask for to get a small block with that alignment, a power of two: the next multiple of it,
+  /// since then the class's size is one, too. 0: only whole pages will do.
+  static constexpr std::uint64_t small_bytes(std::uint64_t bytes, std::uint64_t alignment) {
+    if (bytes > kLargestSmallBlock || alignment > kPageBytes) return 0;
+    return (std::max(bytes, std::uint64_t{1}) + alignment - 1) & -alignment;
   }
 
   /// Cache of the tasks that run on `core`.

@@ -25,16 +25,14 @@ class PageHeap {
 
   /// The first of that many pages, and 1; 0: there are none.
   PageNumber take(const Arena& arena, std::uint32_t pages) {
-    PageNumber found = 0;
-    for (std::uint32_t n = pages; n <= kListed && found == 0; ++n) found = lists_[n].head;
-    if (found == 0) found = lists_[0].head;
+    PageNumber found = lists_[first_list(pages)].head;
     while (found != 0 && arena.spans[found - 1].pages < pages) found = arena.spans[found - 1].next;
     if (found == 0) return 0;
     const PageNumber first = found - 1;
     const Span& span = arena.spans[first];
     const std::uint32_t there = span.pages;
     const bool is_fresh = span.is_fresh;
-    list_of(there).remove(arena, first);
+    remove(arena, first);
     if (there > pages) insert(arena, first + pages, there - pages, is_fresh);
     arena.set_span(first, pages, Span::State::large, is_fresh);
     return found;
@@ -54,7 +52,7 @@ class PageHeap {
     Span& other = arena.spans[behind];
     const std::uint32_t there = span.pages + other.pages;
     if (there < pages) return false;
-    list_of(other.pages).remove(arena, behind);
+    remove(arena, behind);
     other.state = Span::State::none;
     if (there > pages) insert(arena, first + pages, there - pages, other.is_fresh);
     set_pages(arena, first, pages);
@@ -76,6 +74,8 @@ class PageHeap {
   }
 
   const SpanList& list(std::uint32_t n) const { return lists_[n]; }
+  /// Whether take() looks at list `n`, which is above 0.
+  bool is_held(std::uint32_t n) const { return (held_[n / 64] >> n % 64 & 1) != 0; }
 
  private:
   static void set_pages(const Arena& arena, PageNumber first, std::uint32_t pages) {
@@ -83,14 +83,31 @@ class PageHeap {
     arena.span_of[first + pages - 1] = first + 1;
   }
 
-  SpanList& list_of(std::uint32_t pages) { return lists_[pages <= kListed ? pages : 0]; }
+  static std::uint32_t list_of(std::uint32_t pages) { return pages <= kListed ? pages : 0; }
+
+  /// The first list of runs of at least that many pages that holds any; 0, that of longer runs, if none does.
+  /// All other cores wait for the lock meanwhile, so it looks at a few words instead of the lists.
+  std::uint32_t first_list(std::uint32_t pages) const {
+    if (pages > kListed) return 0;
+    std::uint32_t word = pages / 64;
+    for (std::uint64_t held = held_[word] >> pages % 64 << pages % 64;; held = held_[word]) {
+      if (held != 0) return word * 64 + static_cast<std::uint32_t>(__builtin_ctzll(held));
+      if (++word == kHeldWords) return 0;
+    }
+  }
+
+  void remove(const Arena& arena, PageNumber first) {
+    const std::uint32_t n = list_of(arena.spans[first].pages);
+    lists_[n].remove(arena, first);
+    if (n != 0 && lists_[n].head == 0) held_[n / 64] &= ~(std::uint64_t{1} << n % 64);
+  }
 
   /// If the neighbour is free, both become one.
   void join(const Arena& arena, PageNumber neighbour, PageNumber& first, std::uint32_t& pages,
             bool& is_fresh) {
     Span& other = arena.spans[neighbour];
     if (other.state != Span::State::free) return;
-    list_of(other.pages).remove(arena, neighbour);
+    remove(arena, neighbour);
     pages += other.pages;
     is_fresh = is_fresh && other.is_fresh;
     if (neighbour < first) first = neighbour;
@@ -99,16 +116,22 @@ class PageHeap {
 
   void insert(const Arena& arena, PageNumber first, std::uint32_t pages, bool is_fresh) {
     arena.set_span(first, pages, Span::State::free, is_fresh);
-    SpanList& list = list_of(pages);
-    if (pages <= kListed) return list.push(arena, first);
+    SpanList& list = lists_[list_of(pages)];
+    if (pages <= kListed) {
+      held_[pages / 64] |= std::uint64_t{1} << pages % 64;
+      return list.push(arena, first);
+    }
     PageNumber before = 0;
     for (PageNumber s = list.head; s != 0 && arena.spans[s - 1].pages < pages; s = arena.spans[s - 1].next)
       before = s;
     before == 0 ? list.push(arena, first) : list.push_behind(arena, before - 1, first);
   }
 
+  static constexpr std::uint32_t kHeldWords = kListed / 64 + 1;
+
   PageNumber end_ = 0;
   SpanList lists_[kListed + 1];
+  std::uint64_t held_[kHeldWords] = {};  ///< bit n: list n, from 1 on, is not empty
 };
 
 }  // namespace rubato::capalloc

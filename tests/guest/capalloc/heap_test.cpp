@@ -202,6 +202,20 @@ TEST_F(CapallocHeap, AlignsAsAsked) {
   EXPECT_EQ(heap_->check(), nullptr);
 }
 
+TEST_F(CapallocHeap, ASmallBlockForAnAlignmentIsOfAClassOfItsMultiples) {
+  for (std::uint64_t alignment = 1; alignment <= 2 * kPageBytes; alignment *= 2) {
+    for (std::uint64_t bytes = 0; bytes <= kLargestSmallBlock + 1; ++bytes) {
+      const std::uint64_t small = Heap<HostSystem>::small_bytes(bytes, alignment);
+      const bool fits = alignment <= kPageBytes && bytes <= kLargestSmallBlock;
+      ASSERT_EQ(small != 0, fits) << bytes << " bytes at " << alignment;
+      if (fits) {
+        ASSERT_GE(small, bytes);
+        ASSERT_EQ(kClassBytes[size_class_of(small)] % alignment, 0u) << bytes << " bytes at " << alignment;
+      }
+    }
+  }
+}
+
 TEST_F(CapallocHeap, FindsWrongPointers) {
   const std::uint64_t block = take(100), large = take(100'000);
   EXPECT_EQ(give(block + 16), GiveError::no_block);
