@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -57,6 +58,32 @@ def test_a_copy_in_the_instrumented_path_is_named_by_its_line_and_the_flags_cure
     assert found(file) == [("t.c:5", "copy", "plain memmove without a barrier")]
     assert tm_check.check(file).transactions == 1
     assert found(compiled(COPY, *FLAGS)) == []
+
+
+def test_binutils_are_asked_in_english(compiled, tmp_path, monkeypatch):
+    # Their translations say "format de fichier" and "Numéro d'abréviation".
+    file = compiled(COPY + "struct B { int x : 3, y : 5; } b; void g(int v) { __transaction_atomic { b.y = v; } }\n")
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for name in ("objdump", "readelf"):
+        tool = folder / name
+        tool.write_text(f'#!/bin/sh\n[ "$LC_ALL" = C ] || exit 1\nexec {shutil.which(name)} "$@"\n')
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
+    whats = [what for _, _, what in found(file)]
+    assert whats == ["plain memmove without a barrier", "bit-field y written, which GCC stores to the wrong bits"]
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_code_that_the_linker_compiles_is_refused(compiled, capsys, is_archive):
+    file = compiled(COPY, "-flto", "-fno-fat-lto-objects")
+    if is_archive:
+        other = compiled("int other;", name="other")
+        subprocess.run(["ar", "rcs", "both.a", other, file], check=True, capture_output=True)
+        file = Path("both.a")
+    assert call("tm", "check", str(file)) == 2
+    assert f"{file} is not compiled to machine code, since -flto leaves that to the linker" in capsys.readouterr().err
 
 
 def test_a_copy_in_code_without_instrumentation_alone_is_right(compiled):

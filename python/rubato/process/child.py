@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import os
 import signal
 import subprocess
 import threading
@@ -115,9 +116,15 @@ def supervise(
     return Ended(child.returncode, timed_out, time.monotonic() - started, list(errors))
 
 
-def ask(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    """What a program says that ends by itself and soon."""
-    return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+def ask(
+    command: Sequence[str | Path], text: str = "", *, seconds: float | None = 60
+) -> subprocess.CompletedProcess[str]:
+    """What a program says that ends by itself and soon, in English, whatever the user's language is.
+
+    `text` is its standard input. `seconds`: the time limit.
+    """
+    return subprocess.run(command, input=text, capture_output=True, encoding="utf-8", errors="replace",
+                          timeout=seconds, env={**os.environ, "LC_ALL": "C"}, check=False)  # fmt: skip
 
 
 def _started(command: Sequence[str], environment: Mapping[str, str] | None, stdin: int | None) -> subprocess.Popen[str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubato.names import short_name
+from rubato.process.child import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,8 +177,7 @@ def source_lines(run: Run, addresses: Iterable[int]) -> dict[int, str]:
     for tool in _ADDR2LINE:
         if shutil.which(tool) is None:
             continue
-        done = subprocess.run([tool, "-a", "-i", "-e", str(program)], input="".join(f"{a:#x}\n" for a in wanted),
-                              capture_output=True, text=True, check=False)  # fmt: skip
+        done = ask([tool, "-a", "-i", "-e", program], "".join(f"{a:#x}\n" for a in wanted), seconds=None)
         if done.returncode == 0 and (found := _parsed(done.stdout)):
             return found
     return _lines_of_go(program, wanted)
@@ -188,8 +187,7 @@ def _lines_of_go(program: Path, addresses: list[int]) -> dict[int, str]:
     """By Go's own tool: binutils do not read the lines of its programs."""
     if shutil.which("go") is None or b"runtime.goexit" not in program.read_bytes():
         return {}
-    done = subprocess.run(["go", "tool", "addr2line", str(program)], input="".join(f"{a:#x}\n" for a in addresses),
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = ask(["go", "tool", "addr2line", program], "".join(f"{a:#x}\n" for a in addresses), seconds=None)
     places = done.stdout.splitlines()[1::2]  # a function and a place for each
     if done.returncode != 0 or len(places) != len(addresses):
         return {}

@@ -19,10 +19,10 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 from rubato.errors import UsageError
+from rubato.process.child import ask
 from rubato.tm import debug_info, plain, spilled
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def disassemble(file: Path) -> list[Instruction]:
     if not file.is_file():
         raise UsageError(f"there is no file {file}.")
     command = ["objdump", "-drl", "--no-show-raw-insn", "--wide", str(file)]
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    result = ask(command, seconds=None)
     if result.returncode != 0:
         raise UsageError(f"{file} is no object file or program that objdump can read.")
     if "file format elf64-x86-64" not in result.stdout:
@@ -493,7 +493,10 @@ class _Memory:
 
     def __init__(self, file: Path) -> None:
         command = ["objdump", "-ht", "--wide", str(file)]
-        listing = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
+        listing = ask(command, seconds=None).stdout
+        if "__gnu_lto_slim" in listing:
+            raise UsageError(f"{file} is not compiled to machine code, since -flto leaves that to the linker: "
+                             "check the program that is linked, or compile without -flto.")  # fmt: skip
         self._sections: list[tuple[int, int, str]] = []
         self._symbols: dict[str, str] = {}
         for line in listing.splitlines():
@@ -537,6 +540,6 @@ def check(file: Path, relaxed: bool = False) -> Checked:
 def _demangled(names: list[str]) -> list[str]:
     if not names or shutil.which("c++filt") is None:
         return names
-    result = subprocess.run(["c++filt", *names], capture_output=True, text=True, check=False)
+    result = ask(["c++filt", *names])
     shown = result.stdout.splitlines()
     return shown if result.returncode == 0 and len(shown) == len(names) else names

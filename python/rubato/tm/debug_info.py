@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rubato.process.child import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +44,7 @@ class DebugInfo:
 def read(file: Path) -> DebugInfo:
     """Without debug information: nothing is known."""
     command = ["readelf", "--debug-dump=info", "--wide", str(file)]
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    result = ask(command, seconds=None)
     found = DebugInfo(set(), [])
     tag, attributes = "", {}
     for line in [*result.stdout.splitlines(), " <0><0>: Abbrev Number: 1 (DW_TAG_end)"]:

@@ -7,12 +7,12 @@ import bisect
 import functools
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubato.errors import UsageError
+from rubato.process.child import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,13 +52,8 @@ def _of_module(path: str, offsets: list[int]) -> list[list[Frame]]:
         return unknown
     if shutil.which("addr2line") is None:
         raise UsageError("addr2line is missing, which finds functions and lines; install binutils.")
-    result = subprocess.run(
-        ["addr2line", "-a", "-f", "-i", "-C", "-e", path],
-        input="".join(f"{offset:#x}\n" for offset in offsets),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    addresses = "".join(f"{offset:#x}\n" for offset in offsets)
+    result = ask(["addr2line", "-a", "-f", "-i", "-C", "-e", path], addresses, seconds=None)
     if result.returncode != 0:
         return unknown
     found: list[list[str]] = []
@@ -116,7 +111,7 @@ def _listed(path: str, *options: str) -> list[tuple[str, str, str]]:
     """Start, size and name of each symbol."""
     # Without plugins: those for link-time optimization take longer to load than most tables to read.
     command = ["nm", "--plugin", "", *options, "-S", "-C", path]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    listed = ask(command, seconds=None).stdout
     return re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [a-zA-Z] (.+)$", listed, re.MULTILINE)
 
 
@@ -142,9 +137,7 @@ def called_behind(path: str, offset: int) -> str:
     if not path or not Path(path).is_file() or shutil.which("objdump") is None:
         return ""
     command = ["objdump", "-d", "-C", "--no-show-raw-insn", f"--start-address={offset:#x}", path]
-    listed = subprocess.run(
-        [*command, f"--stop-address={offset + NEAR:#x}"], capture_output=True, text=True, errors="replace", check=False
-    ).stdout
+    listed = ask([*command, f"--stop-address={offset + NEAR:#x}"], seconds=None).stdout
     code = [match.groups() for line in listed.splitlines() if (match := INSTRUCTION.match(line))]
     at = {int(address, 16): n for n, (address, *_) in enumerate(code)}
     n, tested, seen = 0, "", set()
