@@ -19,6 +19,7 @@ from harness.command import at_least_one, parser_of
 from harness.programs import require
 from rubato.cli import terminal
 from rubato.errors import UsageError
+from rubato.names import plural
 from rubato.results.publication import Figure, Publication
 from school import documents, turns
 from school.conclusions import conclude
@@ -44,6 +45,8 @@ def parse(text: str | None, words: list[str]) -> argparse.Namespace:
     parser.add_argument("--dry-run", action="store_true", help="say what is missing and how long it takes, run nothing")
     parser.add_argument("--verify", type=int, metavar="N", help="run N recorded points again and compare their hashes")
     parser.add_argument("--choose", type=int, metavar="SEED", help="of --verify: draw the points of an earlier call")
+    parser.add_argument("--prune", action="store_true", help="drop records of points that no size of the study has, "
+                        "and run nothing")  # fmt: skip
     parser.add_argument("--update-docs", action="store_true", help="write the tables of docs/publications")
     parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of pages and records (docs)")
@@ -53,8 +56,10 @@ def parse(text: str | None, words: list[str]) -> argparse.Namespace:
         at_least_one(parser, f"--{name}", getattr(options, name))
     if options.hours is not None and not options.hours > 0:
         parser.error("--hours is above 0")
-    if options.name is None and (options.verify or options.figures):
-        parser.error("--verify and --figures need a publication")
+    if options.name is None and (options.verify or options.figures or options.prune):
+        parser.error("--verify, --figures and --prune need a publication")
+    if options.verify and options.prune:
+        parser.error("--verify and --prune are two calls")
     return options
 
 
@@ -250,10 +255,19 @@ class Call:
         return {"name": study.name, "choose": seed, "same": found.same, "different": found.different,
                 "stale": found.stale}  # fmt: skip
 
+    def prune(self, study: Study) -> dict[str, object]:
+        store = self.store(study)
+        pruned = store.prune()
+        if pruned and not self.options.dry_run:
+            self.save(store)
+        self.say(f"{study.name}: {plural(pruned, 'record')} of points that no size has"
+                 + (", to be dropped." if self.options.dry_run else ", dropped."))  # fmt: skip
+        return {"name": study.name, "pruned": pruned}
+
     def state(self, study: Study, store: Store) -> str:
         """How many records are of the present model."""
         records = store.publication.records.values()
-        points = {p.identity: p for size in SIZES for f in study.figures(size) for p in f.points}
+        points = study.points()
         simulated = [r for r in records if r.kind == "simulated"]
         present = sum(r.point in points and store.state_of(r, points[r.point]) == "present" for r in simulated)
         measured = len(list(records)) - len(simulated)
@@ -328,6 +342,9 @@ def work(call: Call) -> None:
     for study in studies if options.name is not None else []:
         if options.verify:
             answer.append(call.verify(study))
+            continue
+        if options.prune:
+            answer.append(call.prune(study))
             continue
         try:
             store = call.reproduce(study)

@@ -15,7 +15,7 @@ from rubato.results.publication import Publication, Record
 from school.estimates import Estimates
 from school.points import Point, Simulated
 from school.samples import Samples
-from school.study import SIZES, Study
+from school.study import Study
 
 State = Literal["present", "stale", "missing"]
 
@@ -89,11 +89,11 @@ class Store:
         return record.kind == "measured" or record.measures == self.study.measures_version
 
     def estimates(self) -> Estimates:
-        points = (p for size in SIZES for figure in self.study.figures(size) for p in figure.points)
-        return Estimates(self.publication.records.values(), points)
+        return Estimates(self.publication.records.values(), self.study.points().values())
 
-    def forget(self, known: set[str]) -> int:
-        """Drops records of points that the study does not have any more; how many."""
+    def prune(self) -> int:
+        """Drops records of points that no size of the study has; how many."""
+        known = self.study.points()
         gone = [key for key, record in self.publication.records.items() if record.point not in known]
         for key in gone:
             del self.publication.records[key]

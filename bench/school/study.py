@@ -111,6 +111,10 @@ class Study:
     optional: dict[str, str] = field(default_factory=dict)  # by ending of programs that may be missing: their remedy
     peers: dict[str, Peer | Target] = field(default_factory=dict)  # by the name that measured points need
 
+    def points(self) -> dict[str, Point]:
+        """Of all sizes, by identity."""
+        return {point.identity: point for size in SIZES for figure in self.figures(size) for point in figure.points}
+
     def chosen(self, size: str, keys: Iterable[str] | None = None) -> list[Figure]:
         """Figures by key; 8 stands for the parts 8a, 8b and so on. @raises UsageError for one that the study does not
         have."""

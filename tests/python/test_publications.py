@@ -330,6 +330,23 @@ def test_nothing_recorded_cannot_be_verified(bench: Bench):
     assert code == 2 and "no recorded point that can be verified: there is none." in err
 
 
+def test_records_of_points_that_no_size_has_stay_until_they_are_pruned(bench: Bench):
+    bench("made", "--only", "simulated")
+    bench("made", "--only", "simulated", "--size", "sampled", "--seeds", 1)
+    study_file = bench.folder / "studies/made/study.py"
+    study_file.write_text(study_file.read_text().replace("for c in (1, 4, 16)}", "for c in (1, 16)}"))
+    assert "made: 3 records of points that no size has, to be dropped." in bench("made", "--prune", "--dry-run")[2]
+    assert len(bench.records.records) == 9
+    said = "made: 3 records of points that no size has, dropped.\n"
+    assert bench("made", "--prune", "--update-docs") == (0, "", said)
+    assert {(r.name, r.size, r.seed) for r in bench.records.records.values()} == {
+        *((f"plain {cores}", "quick", seed) for cores in (1, 16) for seed in (1, 2)),
+        *((f"plain {cores}", "sampled", 1) for cores in (1, 16))}  # fmt: skip
+    assert "6 points recorded" in (bench.folder / "docs/publications.md").read_text()
+    code, out, err = bench("made", "--prune", "--json")
+    assert (code, json.loads(out)) == (0, [{"name": "made", "pruned": 0}]) and "made: 0 records" in err
+
+
 # ---- usage ----
 
 
@@ -341,7 +358,9 @@ def test_nothing_recorded_cannot_be_verified(bench: Bench):
         (["made", "--size", "huge"], "invalid choice: 'huge'"),
         (["made", "--seeds", "0"], "--seeds is at least 1"),
         (["made", "--hours", "0"], "--hours is above 0"),
-        (["--verify", "2"], "--verify and --figures need a publication"),
+        (["--verify", "2"], "--verify, --figures and --prune need a publication"),
+        (["--prune"], "--verify, --figures and --prune need a publication"),
+        (["made", "--verify", "2", "--prune"], "--verify and --prune are two calls"),
     ],
 )
 def test_wrong_usage_is_a_sentence_and_exit_code_2(words: list[str], said: str, bench: Bench):
@@ -551,25 +570,3 @@ def test_a_file_that_holds_no_records_is_refused(tmp_path: Path):
     file.write_text('{"records": {}, "figures": [{"key": 1}]}')
     with pytest.raises(UsageError, match=r"made.json: "):
         report.write([file], tmp_path / "made.html")
-
-
-# ---- the studies of this repository ----
-
-STUDIES = study.names_in(ROOT / "bench/studies")
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_published_value_has_an_answer_and_what_is_missed_a_reason(name: str):
-    study.load(name, ROOT / "bench/studies")  # refuses a value without an answer
-    found = publication.load(ROOT / f"docs/publications/{name}.json")
-    rows = [row for figure in found.figures for row in figure.rows]
-    assert rows and all(row.why for row in rows if row.verdict != "reproduced"), [r.key for r in rows if not r.why]
-    assert (ROOT / f"docs/publications/{name}.json").stat().st_size < 1_000_000
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_pages_say_what_is_recorded(name: str):
-    found = publication.load(ROOT / f"docs/publications/{name}.json")
-    page = (ROOT / f"docs/publications/{name}.md").read_text()
-    for figure in found.figures:
-        assert documents.table_of(figure) in page, f"{figure.key}: bench/publications {name} --update-docs"
