@@ -92,7 +92,7 @@ ALLOCATORS: dict[str, tuple[tuple[str, str], ...]] = {
     "TCMalloc": (),  # gperftools', which tools/tcmalloc builds into programs of their own
 }
 PLAIN = "Beside the published allocators stands `plain`: capalloc whose metadata is tracked, without capsules."
-SECONDS = {"quick": 2.0, "sampled": 25.0, "full": 200.0}
+SECONDS = {"quick": 0.3, "sampled": 25.0, "full": 200.0}
 
 
 def point(name: str, program: str, arguments: tuple[str, ...], size: str, cores: int,

@@ -52,7 +52,7 @@ def needs_of(curve: str) -> str:
 def timed(curve: str, threads: int, size: str) -> Measured:
     command = ("{root}/bench/memcached_trial", curve, "--threads", str(threads), "--operations", str(OPERATIONS[size]))
     return Measured(f"{curve}, {threads} threads", f"times, {threads} threads, {size}", command, size=size,
-                    estimate={"quick": 1, "sampled": 4, "full": 60}[size], needs=needs_of(curve))  # fmt: skip
+                    estimate={"quick": 1.5, "sampled": 4, "full": 60}[size], needs=needs_of(curve))  # fmt: skip
 
 
 def counted(curve: str, size: str) -> Measured:
@@ -60,7 +60,7 @@ def counted(curve: str, size: str) -> Measured:
     command = ("{root}/bench/memcached_trial", curve, "--counts", "--threads", str(threads), "--operations",
                str(OPERATIONS[size]))  # fmt: skip
     return Measured(f"{curve}, counts, {threads} threads", f"counts of {curve}, {size}", command, values=COUNTS,
-                    rounds=1, size=size, needs=needs_of(curve))  # fmt: skip
+                    rounds=1, size=size, estimate=1, needs=needs_of(curve))  # fmt: skip
 
 
 def drawn(key: str, size: str) -> tuple[Curve, ...]:

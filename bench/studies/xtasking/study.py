@@ -31,7 +31,7 @@ SIZES_OF = {
 SECONDS = {"quick": 0.4, "sampled": 6, "full": 50}
 SECONDS_OF_INDEX = {"quick": 0.5, "sampled": 12, "full": 90}
 SECONDS_OF_INSERTS = {"quick": 0.2, "sampled": 6, "full": 45}
-SECONDS_OF_SAMPLING, SECONDS_OF_COUNTING = {"quick": 6, "sampled": 18, "full": 120}, 15
+SECONDS_OF_SAMPLING, SECONDS_OF_COUNTING = {"quick": 6, "sampled": 18, "full": 120}, 40
 SYNCS = ("spin", "rw", "optimistic")
 #: The indexes that the publication has beside the task tree, by variant of the program.
 INDEXES = {"olc": "BtreeOLC", "masstree": "Masstree", "bwtree": "Bw-tree"}
@@ -105,7 +105,8 @@ def activity(variant: str, size: str) -> Measured:
     command = ("{root}/bench/native_activity", "--sample", variant, "--workloads", "C", "--records", records,
                "--operations", str(operations))  # fmt: skip
     return Measured(f"cycles of a lookup: {SAMPLED[variant]}", f"cycles of lookups, {size}", command,
-                    values=ACTIVITIES, rounds=3, size=size, estimate=SECONDS_OF_SAMPLING[size])  # fmt: skip
+                    values=ACTIVITIES, rounds=1 if size == "quick" else 3, size=size,
+                    estimate=SECONDS_OF_SAMPLING[size])  # fmt: skip
 
 
 def cycles(key: str, of: str, variant: str, size: str) -> Row:

@@ -1,0 +1,64 @@
+"""The studies of `bench/studies`, with the records and pages of docs/publications."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rubato.results import publication
+from school import documents, study
+from school.points import Simulated
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDIES = study.names_in(ROOT / "bench/studies")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_published_value_has_an_answer_and_what_is_missed_a_reason(name: str):
+    study.load(name, ROOT / "bench/studies")  # refuses a value without an answer
+    found = publication.load(ROOT / f"docs/publications/{name}.json")
+    rows = [row for figure in found.figures for row in figure.rows]
+    assert rows and all(row.why for row in rows if row.verdict != "reproduced"), [r.key for r in rows if not r.why]
+    assert (ROOT / f"docs/publications/{name}.json").stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_pages_say_what_is_recorded(name: str):
+    found = publication.load(ROOT / f"docs/publications/{name}.json")
+    page = (ROOT / f"docs/publications/{name}.md").read_text()
+    for figure in found.figures:
+        assert documents.table_of(figure) in page, f"{figure.key}: bench/publications {name} --update-docs"
+
+
+def test_quick_points_of_all_studies_take_less_than_a_quarter_of_an_hour_on_two_processors():
+    seconds = 0.0
+    for name in STUDIES:
+        found = study.load(name, ROOT / "bench/studies")
+        for point in {point.identity: point for figure in found.figures("quick") for point in figure.points}.values():
+            if isinstance(point, Simulated):
+                seconds += point.estimate * found.seeds["quick"] / 2
+            elif point.processors <= 2:
+                seconds += point.estimate * (point.rounds or found.rounds["quick"])
+    assert seconds < 15 * 60
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_quick_points_draw_each_figure_that_larger_ones_draw(name: str):
+    found = study.load(name, ROOT / "bench/studies")
+    quick, sampled = ({f.key: f for f in found.figures(size)} for size in ("quick", "sampled"))
+    for key, figure in sampled.items():
+        assert bool(figure.curves) == bool(quick[key].curves), key
+        assert [row.key for row in figure.rows] == [row.key for row in quick[key].rows], key
+        assert all(part.points for part in quick[key].curves), key
+
+
+def test_flasks_quick_programs_are_of_each_group():
+    figures = {size: study.load("flask", ROOT / "bench/studies").figures(size) for size in study.SIZES}
+    programs = {size: {point.program for figure in found for point in figure.points if isinstance(point, Simulated)}
+                for size, found in figures.items()}  # fmt: skip
+    assert programs["quick"] == {"web_events", "midtier", "ft", "hmm"}
+    assert len(programs["sampled"]) == len(programs["full"]) == 10
+    marks = {curve.name: len(curve.points) for f in figures["quick"] if f.key == "10" for curve in f.curves}
+    assert marks["servers, flask"] == 2 * (1 + 4) and marks["copies, flask"] == 1 + 3  # the chip refuses 64 ways
