@@ -200,8 +200,7 @@ void Chip::restore_checkpoint(const std::filesystem::path& file, const ProcessOp
   program.fast_forward.restore(reader);
   const Addr vector = reader.number();
   const std::uint64_t vector_bytes = reader.number();
-  if (vector_bytes != 0 && !program.capsule_vector.set(vector, vector_bytes).empty())
-    throw UsageError("{}: the checkpoint is damaged", file.string());
+  if (vector_bytes != 0 && !program.capsule_vector.set(vector, vector_bytes).empty()) reader.refuse_damaged();
   AllocationSites::Saved allocated = read_allocations(reader);
   const bool is_warm = reader.number() != 0;
   const std::vector<WarmLog::Use> uses = read_uses(reader, program.process.threads().size());

@@ -7,14 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.hpp"
-
 namespace rubato::chip {
 namespace {
-
-[[noreturn]] void refuse_damaged(const CheckpointReader& file) {
-  throw UsageError("{}: the checkpoint is damaged", file.path().string());
-}
 
 void save_site(CheckpointWriter& file, const AllocationSites::Site& site) {
   file.number(site.calls.size());
@@ -26,10 +20,10 @@ void save_site(CheckpointWriter& file, const AllocationSites::Site& site) {
 AllocationSites::Site read_site(CheckpointReader& file) {
   AllocationSites::Site site;
   const std::uint64_t count = file.number();
-  if (count == 0 || count > AllocationSites::kMostFrames) refuse_damaged(file);
+  if (count == 0 || count > AllocationSites::kMostFrames) file.refuse_damaged();
   for (std::uint64_t i = 0; i < count; ++i) site.calls.push_back(file.number());
   site.user = file.number();
-  if (site.user >= count) refuse_damaged(file);
+  if (site.user >= count) file.refuse_damaged();
   site.maps = file.number() != 0;
   return site;
 }
@@ -97,7 +91,7 @@ AllocationSites::Saved read_allocations(CheckpointReader& file) {
   for (std::uint64_t left = file.number(); left != 0; --left) {
     const Addr begin = file.number();
     const std::uint64_t bytes = file.number(), site = file.number();
-    if (bytes == 0 || bytes > ~begin || site >= saved.sites.size()) refuse_damaged(file);
+    if (bytes == 0 || bytes > ~begin || site >= saved.sites.size()) file.refuse_damaged();
     saved.blocks.push_back({begin, bytes, static_cast<std::uint32_t>(site)});
   }
   for (std::uint64_t left = file.number(); left != 0; --left) saved.calls.push_back(read_call(file));

@@ -11,7 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "base/error.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/memory/checkpoint_file.hpp"
 
@@ -92,20 +91,18 @@ void AddressSpace::save(CheckpointWriter& file) const {
 void AddressSpace::restore(CheckpointReader& file) {
   const auto address = [&] {
     const Addr a = file.number();
-    if (a != kEnd && (a >= size_ || (a & kPageMask) != 0))
-      throw UsageError("{}: the checkpoint is damaged", file.path().string());
+    if (a != kEnd && (a >= size_ || (a & kPageMask) != 0)) file.refuse_damaged();
     return a;
   };
   const std::map<Addr, Addr> before = regions_;
   for (const auto& [begin, end] : before) unmap(begin, end - begin);
   for (Addr run = address(); run != kEnd; run = address()) {
     const std::uint64_t size = file.number(), rights = file.number();
-    if ((size & kPageMask) != 0 || size > size_ - run || rights > 0xff)
-      throw UsageError("{}: the checkpoint is damaged", file.path().string());
+    if ((size & kPageMask) != 0 || size > size_ - run || rights > 0xff) file.refuse_damaged();
     map(run, size, static_cast<std::uint8_t>(rights));
   }
   for (Addr page = address(); page != kEnd; page = address()) {
-    if (attributes(page) == 0) throw UsageError("{}: the checkpoint is damaged", file.path().string());
+    if (attributes(page) == 0) file.refuse_damaged();
     file.bytes(std::span(host(page), kPageBytes));
   }
   peak_pages_ = file.number();

@@ -83,10 +83,14 @@ void CheckpointReader::bytes(std::span<std::byte> data) {
 
 std::string CheckpointReader::text() {
   const std::uint64_t size = number();
-  if (size > kLongestText) throw UsageError("{}: the checkpoint is damaged", path_.string());
+  if (size > kLongestText) refuse_damaged();
   std::string value(size, '\0');
   bytes(std::as_writable_bytes(std::span(value)));
   return value;
+}
+
+void CheckpointReader::refuse_damaged() const {
+  throw UsageError("{}: the checkpoint is damaged", path_.string());
 }
 
 }  // namespace rubato::chip

@@ -58,6 +58,8 @@ class CheckpointReader {
     return value;
   }
   const std::filesystem::path& path() const { return path_; }
+  /// @throws UsageError: a value that was read is impossible.
+  [[noreturn]] void refuse_damaged() const;
 
  private:
   std::filesystem::path path_;

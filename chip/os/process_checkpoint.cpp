@@ -158,7 +158,7 @@ void Process::Impl::restore_view(CheckpointReader& file) {
   view.offset = file.number();
   const std::string path = file.text();
   if (bytes == 0 || ((begin | bytes) & AddressSpace::kPageMask) != 0 || !memory.all_mapped(begin, bytes))
-    throw UsageError("{}: the checkpoint is damaged", file.path().string());
+    file.refuse_damaged();
   if (!path.empty()) {
     const std::int64_t fd = open_path(abi::kAtCwd, path, abi::kReadOnly, 0);
     const bool is_open = fd >= 0 && mapped_file(*files.find(fd), view.file) == 0;

@@ -2,21 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include <string>
 
-#include "base/error.hpp"
 #include "chip/memory/checkpoint_file.hpp"
 #include "chip/os/process_impl.hpp"
 
 namespace rubato::chip {
 namespace {
 
-[[noreturn]] void refuse_damaged(const CheckpointReader& file) {
-  throw UsageError("{}: the checkpoint is damaged", file.path().string());
-}
-
 /// A number that is less than `end`.
 std::uint64_t number_below(CheckpointReader& file, std::uint64_t end) {
   const std::uint64_t number = file.number();
-  if (number >= end) refuse_damaged(file);
+  if (number >= end) file.refuse_damaged();
   return number;
 }
 
@@ -88,7 +83,7 @@ void Process::Impl::save_threads(CheckpointWriter& file) const {
 
 void Process::Impl::restore_threads(CheckpointReader& file) {
   const std::uint64_t count = number_below(file, kMostThreads);
-  if (count == 0) refuse_damaged(file);
+  if (count == 0) file.refuse_damaged();
   for (std::uint64_t i = 0; i < count; ++i) {
     Thread& thread = i == 0 ? *threads.front() : kernel.create_thread(pid);
     restore_thread(file, thread, info(thread));
@@ -125,7 +120,7 @@ void Process::Impl::restore_wait(CheckpointReader& file, Thread& thread) {
 Thread& Process::Impl::waiting_thread(CheckpointReader& file, WaitKind kind) const {
   Thread* const thread = find_any_thread(static_cast<std::int64_t>(file.number()));
   if (thread == nullptr || thread->state != ThreadState::blocked || info(*thread).wait.kind != kind)
-    refuse_damaged(file);
+    file.refuse_damaged();
   return *thread;
 }
 

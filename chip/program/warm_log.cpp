@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/error.hpp"
-
 namespace rubato::chip {
 namespace {
 
@@ -63,8 +61,7 @@ std::vector<WarmLog::Use> read_uses(CheckpointReader& file, std::size_t threads)
     use.line = LineAddr{file.number()};
     const bool is_known =
         std::find(std::begin(kKindsOfUses), std::end(kKindsOfUses), use.kind) != std::end(kKindsOfUses);
-    if (use.thread >= threads || !is_known)
-      throw UsageError("{}: the checkpoint is damaged", file.path().string());
+    if (use.thread >= threads || !is_known) file.refuse_damaged();
     uses.push_back(use);
   }
   return uses;
