@@ -30,8 +30,7 @@ void AllocationSites::set_notes(const std::vector<Addr>& more) {
   std::unordered_set<Addr> entries, all(more.begin(), more.end());
   for (const auto& [entry, function] : functions_) entries.insert(entry);
   all.insert(entries.begin(), entries.end());
-  code_.set_notes(std::move(all), *this);
-  code_.note_returns_of(std::move(entries));
+  code_.set_notes(std::move(all), *this, std::move(entries));
 }
 
 std::string_view AllocationSites::blindness() const {

@@ -29,8 +29,7 @@ struct AllocatorFunction {
 std::unordered_map<Addr, AllocatorFunction> allocator_functions(const Symbols& symbols);
 
 /// Whether the function with this name, as in the file, is a part of the program's allocator. What it asks
-/// for
-/// (`maps`: of the kernel) is no block of the program's.
+/// for (`maps`: of the kernel) is no block of the program's.
 bool is_inside_allocator(const Symbols& symbols, std::string_view name, bool maps);
 
 /// A demangled name without the type of the result, template arguments and parameters:

@@ -41,19 +41,16 @@ void BlockCache::set_host_calls(std::map<Addr, std::int32_t> entries) {
   flush();
 }
 
-void BlockCache::set_notes(std::unordered_set<Addr> pcs, NoteObserver& observer) {
+void BlockCache::set_notes(std::unordered_set<Addr> pcs, NoteObserver& observer,
+                           std::unordered_set<Addr> functions) {
   notes_ = std::move(pcs);
+  noted_functions_ = std::move(functions);
   note_observer_ = &observer;
   flush();
 }
 
 void BlockCache::add_note(Addr pc) {
   notes_.insert(pc);
-  flush();
-}
-
-void BlockCache::note_returns_of(std::unordered_set<Addr> functions) {
-  noted_functions_ = std::move(functions);
   flush();
 }
 

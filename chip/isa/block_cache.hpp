@@ -84,13 +84,12 @@ class BlockCache {
   void set_host_calls(std::map<Addr, std::int32_t> entries);
   /// `observer`, which outlives this, sees each hart that begins a block at one of these pcs. Blocks end
   /// where they would without it, and executing takes no more simulated time: a pc inside a block is not
-  /// seen. Flushes.
-  void set_notes(std::unordered_set<Addr> pcs, NoteObserver& observer);
+  /// seen. Also noted is the place behind each direct call of one of `functions`, when the call is decoded,
+  /// unless a block begins there by then. Flushes.
+  void set_notes(std::unordered_set<Addr> pcs, NoteObserver& observer,
+                 std::unordered_set<Addr> functions = {});
   /// Notes a further pc. Flushes.
   void add_note(Addr pc);
-  /// Also notes the place behind each direct call of one of `functions`, when the call is decoded, unless a
-  /// block begins there by then. Flushes.
-  void note_returns_of(std::unordered_set<Addr> functions);
   /// The places that are noted.
   const std::unordered_set<Addr>& notes() const { return notes_; }
   /// `hart` is at the note of the block at `pc`. @returns false if blocks have been flushed since.

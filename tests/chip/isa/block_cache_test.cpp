@@ -192,8 +192,7 @@ struct CallingMachine : Machine {
     emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
     emit("ecall");
     emit("jalr", {.rs1 = 1});
-    blocks.set_notes({function()}, notes);
-    blocks.note_returns_of({function()});
+    blocks.set_notes({function()}, notes, {function()});
   }
   Addr function() const { return behind + 8; }
   Notes notes;
