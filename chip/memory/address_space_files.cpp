@@ -129,8 +129,10 @@ void AddressSpace::move_view(FileViews::Range range, Addr to) {
 }
 
 std::uint8_t AddressSpace::asked_attributes(Addr a) const {
+  const std::uint8_t seen = attributes(a);
+  if ((seen & Page::kBehindEnd) == 0) return seen;
   const FileViews::Range* const range = file_views_.at(a);
-  return range != nullptr ? static_cast<std::uint8_t>(range->attributes | Page::kMapped) : attributes(a);
+  return range != nullptr ? static_cast<std::uint8_t>(range->attributes | Page::kMapped) : seen;
 }
 
 bool AddressSpace::host_can_write(Addr a, std::uint64_t bytes) const {

@@ -29,15 +29,9 @@ std::uint8_t rights_of(std::uint64_t protection) {
 
 constexpr std::uint8_t kAccessRights = Page::kRead | Page::kWrite | Page::kExecute;
 
-// The attributes that were asked for, by the table alone where it has them.
-std::uint8_t kind_of(const AddressSpace& memory, Addr page) {
-  const std::uint8_t seen = memory.attributes(page);
-  return (seen & Page::kBehindEnd) == 0 ? seen : memory.asked_attributes(page);
-}
-
 // The end of the pages from `run` on that agree in the attributes of `mask`.
 Addr end_of_run(const AddressSpace& memory, Addr run, Addr limit, std::uint8_t mask) {
-  const auto kind = [&](Addr page) { return kind_of(memory, page) & mask; };
+  const auto kind = [&](Addr page) { return memory.asked_attributes(page) & mask; };
   Addr end = run + AddressSpace::kPageBytes;
   while (end < limit && kind(end) == kind(run)) end += AddressSpace::kPageBytes;
   return end;
@@ -208,7 +202,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   if ((new_bytes > old_bytes || (flags & kFixed) != 0) &&
       end_of_run(memory, from, old_end, kAccessRights) != old_end)
     return -EFAULT;
-  const std::uint8_t rights = kind_of(memory, old_end - AddressSpace::kPageBytes);
+  const std::uint8_t rights = memory.asked_attributes(old_end - AddressSpace::kPageBytes);
   if (new_bytes > old_bytes && (rights & Page::kWrite) != 0 && !has_room(new_bytes - old_bytes))
     return -ENOMEM;
   // Pages added at the end show the following part of the file.
@@ -252,7 +246,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   // Untracked pages are untracked in their new place.
   for (Addr run = from; run < from + moved;) {
     const Addr end = end_of_run(memory, run, from + moved, Page::kUntracked);
-    memory.map(to + (run - from), end - run, kind_of(memory, run));
+    memory.map(to + (run - from), end - run, memory.asked_attributes(run));
     run = end;
   }
   memory.move_contents(from, to, moved);
