@@ -21,7 +21,6 @@
 #include "native/order/groups.hpp"
 #include "native/worker/arrivals.hpp"
 #include "native/worker/worker.hpp"
-#include "rubato/engine/native_actors.hpp"
 
 namespace rubato::inline v0::engine {
 

@@ -338,7 +338,7 @@ struct ScanSums {
         identity(std::move(none)),
         body(std::move(b)),
         combine(std::move(c)) {}
-  void start(auto& work) { create_parts(work, 0, sums.empty() ? 0 : sums.size() - 1); }
+  void start(auto& work) { create_parts(work, 0, parts()); }
   std::uint64_t parts() const { return sums.empty() ? 0 : sums.size() - 1; }
   void run(std::uint64_t number) const { sums[number].value = body(range.part(number), identity, false); }
   /// Replaces the sum of each part by the sum of all parts before it.
@@ -361,7 +361,7 @@ template <class Sums>
 struct ScanFinal {
   using TaskName = typename Sums::TaskName;
   static constexpr const char* kName = Sums::kName;
-  void start(auto& work) { create_parts(work, 0, sums.sums.size()); }
+  void start(auto& work) { create_parts(work, 0, parts()); }
   std::uint64_t parts() const { return sums.sums.size(); }
   void run(std::uint64_t number) const {
     auto& sum = sums.sums[number].value;

@@ -120,10 +120,12 @@ namespace rubato::inline v0::engine {
 
 void* allocate_resource(std::size_t bytes, std::align_val_t alignment) {
   if (native::wanted_node != native::kAnyNode) [[unlikely]] {
-    native::has_placed.store(true, std::memory_order_relaxed);
     void* const block =
         native::placed_blocks().allocate(bytes, static_cast<std::size_t>(alignment), native::wanted_node);
-    if (block != nullptr) return block;
+    if (block != nullptr) {
+      native::has_placed.store(true, std::memory_order_relaxed);
+      return block;
+    }
   }
   const std::size_t lines = native::lines_of(bytes, alignment);
   return lines != 0 ? native::resource_heap.allocate(lines) : ::operator new(bytes, alignment);

@@ -9,7 +9,6 @@
 #include "native/order/groups.hpp"
 #include "native/worker/outside_thread.hpp"
 #include "native/worker/worker.hpp"
-#include "rubato/engine/native_actors.hpp"
 #include "rubato/guarded_group.hpp"
 #include "rubato/outside_event.hpp"
 

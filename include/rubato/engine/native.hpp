@@ -95,6 +95,10 @@ extern constinit thread_local ThreadState* current_thread;
 
 /// Gives a thread that is not a worker the state it needs to create tasks.
 ThreadState& attach_thread();
+[[gnu::always_inline]] inline ThreadState& this_thread() {
+  ThreadState* const self = current_thread;
+  return self != nullptr ? *self : attach_thread();
+}
 /// Hands a filled task over that cannot just be linked into the worker's own list.
 void submit(ThreadState& self, Task* task);
 /// Called now and then by a task that creates many: idle workers may want some of them.
@@ -226,7 +230,7 @@ template <TaskType type, class F, class... Args>
 /// Creation on the slow path: by a thread that is no worker, or whose heap has no block at hand.
 template <TaskType type, class F, class... Args>
 [[gnu::noinline, gnu::cold]] void create_slowly(F function, const Annotations& a, Args... args) {
-  ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
+  ThreadState& self = this_thread();
   create_by<type>(self, self.is_worker, std::move(function), a, args...);
 }
 

@@ -11,10 +11,6 @@
 
 namespace rubato::inline v0::engine {
 
-[[gnu::always_inline]] inline ThreadState& this_thread() {
-  ThreadState* const self = current_thread;
-  return self != nullptr ? *self : attach_thread();
-}
 /// The handle of the actor whose turn, constructor or destructor runs on this thread; 0: none.
 inline std::uint64_t& current_actor() { return this_thread().actor; }
 
