@@ -18,20 +18,25 @@ using profile::Word;
 
 Word mixed(Word hash, Word word) { return (hash ^ word) * 0x9e3779b97f4a7c15u + (hash >> 29); }
 
-/// The entry of `key`. Without room for one more the least frequent makes room, and what it counted is lost;
-/// null if there is none.
-template <class Table>
-auto* entry_of(Table& table, Word key, Word& lost) {
+/// Counts an event at the entry of `key`, which describe(entry) fills if it is new. Without room for one more
+/// the least frequent makes room, and what it counted is lost.
+template <class Table, class Describe>
+void count_at(Table& table, Word key, Word& lost, Describe describe) {
   auto* entry = table.find(key);
-  if (entry != nullptr) return entry;
-  entry = table.least_frequent(key);
-  if (entry != nullptr) {
+  if (entry == nullptr) {
+    entry = table.least_frequent(key);
+    if (entry == nullptr) {
+      ++lost;
+      return;
+    }
     lost += entry->count;
     std::memset(entry, 0, sizeof *entry);
-  } else {
-    ++lost;
   }
-  return entry;
+  if (entry->key == 0) {
+    describe(*entry);
+    entry->key = key;  // last: then the row counts
+  }
+  ++entry->count;
 }
 
 /// A key is not 0.
@@ -174,17 +179,13 @@ void Profile::add_conflict(Cause cause, std::uintptr_t address, std::uintptr_t o
   const int depth = ::backtrace(frames, profile::kAccessFrames);
   Word key = mixed(mixed(mixed(static_cast<Word>(cause) + 1, site_->key), other_site), address);
   key = with_frames(key, frames, depth);
-  profile::Conflict* const entry = entry_of(conflicts_, key, sites_.head().lost_conflicts);
-  if (entry == nullptr) return;
-  if (entry->key == 0) {
-    entry->cause = static_cast<Word>(cause);
-    entry->site = site_->place;
-    entry->other_site = profile::place_of(other_site);
-    entry->address = profile::place_of(address);
-    copy_frames(entry->frames, frames, depth);
-    entry->key = key;
-  }
-  ++entry->count;
+  count_at(conflicts_, key, sites_.head().lost_conflicts, [&](profile::Conflict& entry) {
+    entry.cause = static_cast<Word>(cause);
+    entry.site = site_->place;
+    entry.other_site = profile::place_of(other_site);
+    entry.address = profile::place_of(address);
+    copy_frames(entry.frames, frames, depth);
+  });
 }
 
 void Profile::serialize(Serialization why, const void* subject) {
@@ -195,17 +196,13 @@ void Profile::serialize(Serialization why, const void* subject) {
   const int depth = ::backtrace(frames, profile::kFrames);
   const auto function = reinterpret_cast<std::uintptr_t>(subject);
   const Word key = with_frames(mixed(mixed(static_cast<Word>(why) + 1, site_->key), function), frames, depth);
-  profile::Stack* const entry = entry_of(stacks_, key, sites_.head().lost_stacks);
-  if (entry == nullptr) return;
-  if (entry->key == 0) {
-    entry->serialization = static_cast<Word>(why);
-    entry->site = site_->place;
-    entry->subject = profile::place_of(function);
-    entry->depth = static_cast<Word>(depth);
-    copy_frames(entry->frames, frames, depth);
-    entry->key = key;
-  }
-  ++entry->count;
+  count_at(stacks_, key, sites_.head().lost_stacks, [&](profile::Stack& entry) {
+    entry.serialization = static_cast<Word>(why);
+    entry.site = site_->place;
+    entry.subject = profile::place_of(function);
+    entry.depth = static_cast<Word>(depth);
+    copy_frames(entry.frames, frames, depth);
+  });
 }
 
 void Profile::add_aborted(std::uint64_t ticks) {
