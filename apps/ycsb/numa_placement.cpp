@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::string_view kNode = "node:";
 
-NumaPolicy policy_of(const std::string& text) {
-  if (text == "interleave") return NumaPolicy::interleave;
-  if (text == "local") return NumaPolicy::local;
-  if (text.starts_with(kNode)) return NumaPolicy::node;
-  throw InputError("--numa: '" + text + "' is none of interleave|local|node:N");
-}
-
 std::string listed(const std::vector<unsigned>& nodes) {
   std::string list;
   for (const unsigned node : nodes) list += (list.empty() ? "" : ", ") + std::to_string(node);
@@ -40,24 +33,19 @@ unsigned node_of(const std::string& text, const std::vector<unsigned>& nodes) {
 
 }  // namespace
 
-NumaPlacement::NumaPlacement(const std::string& text) : policy_(policy_of(text)), nodes_(numa_nodes()) {
+NumaPlacement::NumaPlacement(const std::string& text) : is_local_(text == "local"), nodes_(numa_nodes()) {
+  const bool is_node = text.starts_with(kNode);
+  if (!is_local_ && !is_node && text != "interleave")
+    throw InputError("--numa: '" + text + "' is none of interleave|local|node:N");
   if (nodes_.empty())
     throw InputError(
         "--numa: this program cannot place memory: use the native engine, built with hwloc (package "
         "libhwloc-dev)");
-  if (policy_ == NumaPolicy::node) nodes_ = {node_of(text, nodes_)};
+  if (is_node) nodes_ = {node_of(text, nodes_)};
 }
 
 unsigned NumaPlacement::next() {
-  switch (policy_) {
-    case NumaPolicy::interleave:
-      return nodes_[turn_.fetch_add(1, std::memory_order_relaxed) % nodes_.size()];
-    case NumaPolicy::local:
-      return numa_node();
-    case NumaPolicy::node:
-      break;
-  }
-  return nodes_.front();
+  return is_local_ ? numa_node() : nodes_[turn_.fetch_add(1, std::memory_order_relaxed) % nodes_.size()];
 }
 
 NumaBytes NumaPlacement::bytes() const {

@@ -13,14 +13,9 @@ namespace rubato::apps::ycsb {
 /// Numbers of NUMA nodes, and bytes on each.
 using NumaBytes = std::vector<std::pair<unsigned, std::uint64_t>>;
 
-enum class NumaPolicy : std::uint8_t {
-  interleave,  ///< on all nodes, in turn
-  local,       ///< on the node of the worker that makes it
-  node,        ///< on one node
-};
-
-/// From "interleave", "local" or "node:N". InputError for other words, for a NUMA node that the machine does
-/// not have, and where there are none: on the serial engine, and without hwloc.
+/// From "interleave" (on all nodes, in turn), "local" (on the node of the worker that makes it) or "node:N"
+/// (in turn on this one). InputError for other words, for a NUMA node that the machine does not have, and
+/// where there are none: on the serial engine, and without hwloc.
 class NumaPlacement {
  public:
   explicit NumaPlacement(const std::string& text);
@@ -33,7 +28,7 @@ class NumaPlacement {
   NumaBytes bytes() const;
 
  private:
-  NumaPolicy policy_;
+  const bool is_local_;
   std::vector<unsigned> nodes_;  // that resources may lie on
   std::atomic<unsigned> turn_{0};
 };

@@ -17,7 +17,7 @@ void PageBalance::note(const ClassLoads& now) {
     at_rest_[c] = grew || evicted ? 0 : at_rest_[c] + 1;
     if (evicted > most_evicted) most_evicted = evicted, most = c;
   }
-  in_a_row_ = most && most == most_ ? in_a_row_ + 1 : most ? 1u : 0u;
+  in_a_row_ = most == most_ ? in_a_row_ + 1 : 1;
   most_ = most;
   ++since_move_;
   before_ = now;

@@ -315,20 +315,20 @@ class Tree {
     }
     free_node(root);
   }
-  /// The parent gets the term of a node that was split off, unless it has it. @returns false if the node has
-  /// been removed meanwhile.
-  bool tell_parent(Key separator, unsigned level, NodeId node, Session& session) {
+  /// The parent gets the term of a node that was split off, unless it has it, or the node has been removed
+  /// meanwhile.
+  void tell_parent(Key separator, unsigned level, NodeId node, Session& session) {
     for (Backoff wait;; wait()) {
       const Place parent = place_of(separator, level, session);
       const std::optional<std::uint64_t> term = Types::term_at(parent.newest, separator);
-      if (term && unmarked(*term) == node) return true;
+      if (term && unmarked(*term) == node) return;
       // A node is removed only while its parent has its term. So if the node is in use now, and the parent,
       // read before, has no such term, then a removal would change the parent and the delta fail.
-      if (R::kTellsOfNodesInUse && table_.load(node)->kind == RecordKind::node_removal) return false;
+      if (R::kTellsOfNodesInUse && table_.load(node)->kind == RecordKind::node_removal) return;
       if (term) {  // of a node that began there before, and was merged
         remove_term(separator, level, unmarked(*term), session);
       } else if (put_term(parent, separator, node, session)) {
-        return true;
+        return;
       }
     }
   }
