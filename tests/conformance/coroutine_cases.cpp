@@ -17,6 +17,7 @@ namespace {
 
 using namespace rubato;
 using conformance::count;
+using conformance::run_fails_with;
 using namespace std::chrono_literals;
 
 std::uint64_t ran = 0;
@@ -124,13 +125,7 @@ CASE(an_exception_of_a_coroutine_is_that_of_a_task) {
     CHECK(group.error().find("as asked") != std::string::npos);
     CHECK(Living::alive == 0);
     create<nonspec>(fail(at_once), {});
-    bool has_thrown = false;
-    try {
-      run();
-    } catch (const TaskError& e) {
-      has_thrown = std::string(e.what()).find("as asked") != std::string::npos;
-    }
-    CHECK(has_thrown);
+    CHECK(run_fails_with("as asked"));
     CHECK(Living::alive == 0);
   }
 }
@@ -149,13 +144,7 @@ CASE(a_coroutine_that_never_goes_on_is_destroyed) {
   create<nonspec>(wait_for(&arrived), {.at = 1});
   create<nonspec>(wait_for(&arrived), {});
   create<nonspec>([] { throw std::runtime_error("as asked"); }, {});
-  bool has_thrown = false;
-  try {
-    run();
-  } catch (const TaskError&) {
-    has_thrown = true;
-  }
-  CHECK(has_thrown);
+  CHECK(run_fails_with("as asked"));
   CHECK(ran == 0);
   CHECK(Living::alive == 0);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <string>
 
 #include "rubato/rubato.hpp"
 
@@ -47,6 +48,18 @@ struct Registration {
 
 /// Counts from tasks that may run at once.
 inline void count(std::uint64_t& counter) { __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED); }
+
+#if !defined(__riscv)
+/// Runs the tasks. @returns whether a TaskError ends the run whose sentence has these words
+inline bool run_fails_with(const char* words) {
+  try {
+    run();
+  } catch (const TaskError& e) {
+    return std::string(e.what()).find(words) != std::string::npos;
+  }
+  return false;
+}
+#endif
 
 /// Keeps a task busy, so that tasks that could overlap do.
 inline void linger(unsigned rounds) {

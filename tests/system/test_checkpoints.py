@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 import golden  # noqa: E402
+from checkpointing import chip, results  # noqa: E402
 
 SSSP = ["--generate", "road:16x16", "--verify"]
 
@@ -21,18 +22,6 @@ SSSP = ["--generate", "road:16x16", "--verify"]
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return golden.program_into(tmp_path_factory.mktemp("golden"))
-
-
-def chip(simulator: Path, *words: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    given = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
-    return subprocess.run([simulator, *words], capture_output=True, text=True, check=False, **given)
-
-
-def results(simulator: Path, out: Path, *words: str | Path) -> tuple[bytes, bytes]:
-    """Statistics and output of a run."""
-    done = chip(simulator, "--quiet", "--out", out, *words)
-    assert done.returncode == 0, done.stderr
-    return (out / "stats.json").read_bytes(), (out / "output.txt").read_bytes()
 
 
 CHIPS = [["--cores", "1"], ["--cores", "16"], ["--cores", "64", "--set", "task.mayspec=spec", "--set", "l2.size=16KiB"],

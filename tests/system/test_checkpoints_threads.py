@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from checkpointing import chip, results
+
 OPENMP = r"""
 #include <omp.h>
 #include <stdio.h>
@@ -153,22 +155,11 @@ def programs(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     return folder
 
 
-def chip(simulator: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([simulator, *words], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-
-
 def checkpoint(simulator: Path, file: Path, *words: str | Path) -> str:
     """Takes one. @returns what the simulator says of it."""
     done = chip(simulator, "--checkpoint", file, *words)
     assert done.returncode == 0, done.stderr
     return done.stderr
-
-
-def results(simulator: Path, out: Path, *words: str | Path) -> tuple[bytes, bytes]:
-    """Statistics and output of a run."""
-    done = chip(simulator, "--quiet", "--out", out, *words)
-    assert done.returncode == 0, done.stderr
-    return (out / "stats.json").read_bytes(), (out / "output.txt").read_bytes()
 
 
 CORES = ["--cores", "4", "--set", "chip.cores_per_tile=1"]
