@@ -7,11 +7,19 @@
 #include "native/topology/numa.hpp"
 #include "native/topology/topology.hpp"
 #include "native/worker/shared.hpp"
+#include "native/worker/worker.hpp"
 
 namespace rubato::inline v0 {
 
 std::vector<unsigned> numa_nodes() { return native::memory_nodes(); }
 
-unsigned numa_node() { return native::Shared::machine().node_of(static_cast<unsigned>(sched_getcpu())); }
+unsigned numa_node() {
+  const engine::ThreadState* const self = engine::current_thread;
+  if (self != nullptr && self->is_worker) {
+    const auto& worker = static_cast<const native::Worker&>(*self);
+    if (const auto node = worker.shared.node_of_worker(worker.index)) return *node;
+  }
+  return native::Shared::machine().node_of(static_cast<unsigned>(sched_getcpu()));
+}
 
 }  // namespace rubato::inline v0

@@ -90,10 +90,9 @@ void declare(CommandLine& line, Options& o) {
              "Requests that each worker has under way, or takes at once (default 500)");
   line.add_choice<Load>("--load", o.load, {{"bulk", Load::bulk}, {"insert", Load::insert}},
                         "How the tree is filled: bottom-up (default), or by insert operations");
-  line.add_option(
-          "--numa", o.numa,
-          "tasks only: where nodes of the tree lie: on all NUMA nodes in turn (interleave), on that of "
-          "the worker that makes them (local), on node N (node:N)")
+  line.add_option("--numa", o.numa,
+                  "tasks only: where nodes of the tree lie, and their visits run: on all NUMA nodes in turn "
+                  "(interleave), on that of the worker that makes them (local), on node N (node:N)")
       .type_name("interleave|local|node:N");
   add_number(line, "--rounds", o.rounds, 1, 1000,
              "Run the requests this often, print the fastest (default 1)");
@@ -252,7 +251,10 @@ int run_ycsb(const Options& chosen) {
   }
   summary.latencies = recorder.latencies();
   summary.memory = variant->memory_peaks();
-  if (numa) summary.numa_bytes = numa->bytes();
+  if (numa) {
+    summary.numa_bytes = numa->bytes();
+    summary.numa_visits = numa->visits();
+  }
   if (!o.is_json) print_lines(summary);
   if (!o.history.empty()) write_history(o.history, requests, recorder);
   if (o.verify) summary.wrong = verify(o.workload, requests, recorder, *variant);

@@ -42,6 +42,10 @@ NumaPlacement::NumaPlacement(const std::string& text) : is_local_(text == "local
         "--numa: this program cannot place memory: use the native engine, built with hwloc (package "
         "libhwloc-dev)");
   if (is_node) nodes_ = {node_of(text, nodes_)};
+  if (nodes_.back() > kLargestNode)
+    throw InputError("--numa " + text + ": NUMA node " + std::to_string(nodes_.back()) +
+                     " is out of reach, since ycsb places nodes of its tree on NUMA nodes 0 to " +
+                     std::to_string(kLargestNode) + ": name one of these, as in node:0");
 }
 
 unsigned NumaPlacement::next() {
@@ -52,6 +56,18 @@ NumaBytes NumaPlacement::bytes() const {
   NumaBytes bytes;
   for (const unsigned node : nodes_) bytes.emplace_back(node, numa_bytes(node));
   return bytes;
+}
+
+void NumaPlacement::note_visit(unsigned node) {
+  NumaVisits& visits = visits_.local();
+  ++visits.all;
+  if (numa_node() == node) ++visits.near;
+}
+
+NumaVisits NumaPlacement::visits() {
+  return visits_.combine([](NumaVisits a, NumaVisits b) {
+    return NumaVisits{a.near + b.near, a.all + b.all};
+  });
 }
 
 }  // namespace rubato::apps::ycsb

@@ -90,7 +90,8 @@ void print_json(const Summary& s) {
     std::printf(", \"numa_bytes\": {");
     for (const auto& [node, bytes] : s.numa_bytes)
       std::printf("%s\"%u\": %" PRIu64, node == s.numa_bytes.front().first ? "" : ", ", node, bytes);
-    std::printf("}");
+    std::printf("}, \"numa_visits\": {\"near\": %" PRIu64 ", \"all\": %" PRIu64 "}", s.numa_visits.near,
+                s.numa_visits.all);
   }
   std::printf(", \"check\": \"%s\"", !s.wrong ? "none" : s.wrong->empty() ? "passed" : "failed");
   if (s.wrong && !s.wrong->empty()) std::printf(", \"error\": %s", json_quoted(*s.wrong).c_str());
@@ -112,6 +113,9 @@ void print_lines(const Summary& s) {
   }
   for (const auto& [node, bytes] : s.numa_bytes)
     std::printf("bytes of the tree on NUMA node %u: %" PRIu64 "\n", node, bytes);
+  if (!s.numa_bytes.empty())
+    std::printf("visits below the root: %" PRIu64 ", by workers of their NUMA node: %" PRIu64 "\n",
+                s.numa_visits.all, s.numa_visits.near);
 }
 
 }  // namespace rubato::apps::ycsb

@@ -23,7 +23,8 @@ struct Summary {
   double seconds = 0;                      ///< of the run
   std::vector<std::uint64_t> latencies{};  ///< nanoseconds, ascending
   std::optional<MemoryPeaks> memory{};
-  NumaBytes numa_bytes{};  ///< with --numa
+  NumaBytes numa_bytes{};    ///< with --numa
+  NumaVisits numa_visits{};  ///< with --numa; those of the load by insertion, too
   std::optional<std::string>
       wrong{};  ///< the first thing the checks found; empty: nothing; none: not checked
 

@@ -73,8 +73,9 @@ class Variant {
   virtual std::optional<MemoryPeaks> memory_peaks() const { return std::nullopt; }
 };
 
-/// `numa`: of the tree's nodes, as long as it lives; null: anywhere.
+/// `numa`: of the tree's nodes and visits, as long as it lives; null: anywhere.
 std::unique_ptr<Variant> make_task_variant(NumaPlacement* numa = nullptr);
+std::unique_ptr<Variant> make_placed_task_variant(NumaPlacement& numa);
 /// Sync::spin, rw or optimistic.
 std::unique_ptr<Variant> make_thread_variant(Sync sync, bool is_interleaved);
 std::unique_ptr<Variant> make_olc_variant();

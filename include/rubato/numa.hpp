@@ -36,7 +36,8 @@ class NodeScope {
 
 /// Numbers of the NUMA nodes on which resources can lie, ascending; none without hwloc.
 std::vector<unsigned> numa_nodes();
-/// The node of the CPU on which the calling thread runs, or has just run.
+/// The node for which `.numa` chooses the calling worker. For other threads, and for workers without CPUs of
+/// their own, that of the CPU on which the thread runs, or has just run.
 unsigned numa_node();
 /// Bytes of resources that make_resource_on() has put on a node and that are not freed.
 std::uint64_t numa_bytes(unsigned node);

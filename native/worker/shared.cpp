@@ -29,6 +29,11 @@ unsigned Shared::worker_on_node(unsigned node, unsigned number) const {
   return options_.bind && machine().pins(count_) ? machine().worker_on(node, number) : count_;
 }
 
+std::optional<unsigned> Shared::node_of_worker(unsigned worker) const {
+  if (!options_.bind || !machine().pins(count_)) return std::nullopt;
+  return machine().allowed[worker].node;
+}
+
 void Shared::refuse_copy(const char* what) const {
   if (!is_copy_) return;
   throw TaskError(

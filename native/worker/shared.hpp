@@ -60,6 +60,8 @@ class Shared {
   /// A worker of this NUMA node; `number` chooses among them. @returns workers() if any will do, or there is
   /// none
   unsigned worker_on_node(unsigned node, unsigned number) const;
+  /// The NUMA node that worker_on_node() has for a worker; nothing if workers have no CPUs of their own.
+  std::optional<unsigned> node_of_worker(unsigned worker) const;
   /// The CPUs that this process may use, as they were when the engine started.
   static const Topology& machine();
   TraceFile* trace() const { return trace_.get(); }  ///< null: none

@@ -33,7 +33,7 @@ def activity() -> ModuleType:
         (["search /x/apps/ycsb/inner.hpp", "run native/worker/worker.cpp"], "traversal"),
         (["find /x/apps/ycsb/leaf.hpp"], "operation in the leaf"),
         (["prefetch /x/native/worker/ring.hpp"], "prefetching"),
-        (["create_visit /x/apps/ycsb/task_variant.cpp"], "tasks: create, find, start, end"),
+        (["create_visit /x/apps/ycsb/task_tree.hpp"], "tasks: create, find, start, end"),
         (["execute /usr/lib/libtbb.so.12"], "tasks: create, find, start, end"),
         (["tbb::spin_mutex::lock /usr/include/oneapi/tbb/spin_mutex.h"], "synchronization"),
         (["is_still /x/apps/ycsb/index/version_lock.hpp", "lookup /x/apps/ycsb/index/olc/tree.hpp"], "synchronization"),

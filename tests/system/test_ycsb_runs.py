@@ -94,7 +94,10 @@ def numa_bytes(policy: str, *arguments: str) -> dict[str, int]:
     if "built with hwloc" in run.stderr:
         pytest.skip("built without hwloc")
     assert run.returncode == 0, run.stdout + run.stderr
-    return json.loads(run.stdout)["numa_bytes"]
+    summary = json.loads(run.stdout)
+    visits = summary["numa_visits"]
+    assert 20000 <= visits["all"] and 0 < visits["near"] <= visits["all"], "where they ran: numa_visits_test.cpp"
+    return summary["numa_bytes"]
 
 
 def test_nodes_of_the_tree_lie_where_numa_says():
@@ -112,6 +115,7 @@ def test_on_a_node_that_there_is_the_summary_says_how_much_lies_there():
     if "built with hwloc" in run.stderr:
         pytest.skip("built without hwloc")
     assert run.returncode == 0 and "bytes of the tree on NUMA node " in run.stdout, run.stderr
+    assert "by workers of their NUMA node: " in run.stdout
     assert "NUMA" not in ycsb("--records", "1000", "--operations", "1000").stdout
 
 
@@ -126,6 +130,15 @@ def test_says_what_is_wrong_with_a_numa_policy(arguments: list[str], sentence: s
     if "built with hwloc" in run.stderr:
         pytest.skip("built without hwloc")
     assert run.returncode == 2 and run.stderr.startswith("ycsb: " + sentence), run.stderr
+
+
+def test_a_numa_node_of_too_large_a_number_is_refused():
+    many = {"HWLOC_SYNTHETIC": "numa:200 pu:1"}
+    run = ycsb("--numa", "interleave", "--records", "10", "--operations", "10", **many)
+    if "built with hwloc" in run.stderr:
+        pytest.skip("built without hwloc")
+    assert run.returncode == 2 and "NUMA node 199 is out of reach" in run.stderr, run.stderr
+    assert ycsb("--numa", "node:126", "--records", "10", "--operations", "10", **many).returncode == 0
 
 
 @pytest.mark.parametrize("is_json", [False, True])

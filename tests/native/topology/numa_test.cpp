@@ -58,7 +58,8 @@ std::string check_synthetic_machine(unsigned cpus) {
   std::atomic<unsigned> right{0};
   for (unsigned node = 0; node < cpus; ++node) {
     for (int i = 0; i < 20; ++i)
-      create<nonspec>([&right, node] { right += worker_number() == node ? 1 : 0; }, {.numa = node});
+      create<nonspec>([&right, node] { right += worker_number() == node && numa_node() == node ? 1 : 0; },
+                      {.numa = node});
   }
   run();
   if (right != 20 * cpus) return "tasks ran on other nodes";
