@@ -67,7 +67,7 @@ void Delay::withdraw() {
 
 bool Delay::cancel() {
   State seen = State::waiting;
-  if (!state_.compare_exchange_strong(seen, State::cancelled)) return false;
+  if (!state_.compare_exchange_strong(seen, State::over)) return false;
   if (may_cancel_timers()) end_timer();  // else it ends with the event
   event_.try_set();
   return true;

@@ -37,7 +37,7 @@ UnsetEvent* begin_event(TaskGroup& group, const EventOrigin& origin, std::shared
   return event.release();
 }
 
-void end_event(UnsetEvent* unset, EventEnd end) noexcept {
+bool end_event(UnsetEvent* unset, EventEnd end) noexcept {
   const std::unique_ptr<native::HeldEvent> event(static_cast<native::HeldEvent*>(unset));
   native::Engine& engine = native::started_engine();
   // A run that fails destroys its tasks, and with them events that they own: no further error.
@@ -46,9 +46,10 @@ void end_event(UnsetEvent* unset, EventEnd end) noexcept {
     if (end == EventEnd::abandoned) native::abandon_arrival(*event);
     if (end != EventEnd::withdrawn) engine.push_outside(event->task, event->task);
   });
-  if (!is_unset) return;
+  if (!is_unset) return false;
   if (end == EventEnd::withdrawn) native::drop_arrival(event->task);
   engine.note_event_end();
+  return true;
 }
 
 }  // namespace rubato::inline v0::engine

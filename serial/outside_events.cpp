@@ -40,14 +40,15 @@ class Events {
     return unset_.remove(event, [] {});
   }
   /// The same, by another thread: take() finds it afterwards.
-  void hand_over(Owned event) {
+  bool hand_over(Owned event) {
     SerialEvent& handed = *event;
-    static_cast<void>(unset_.remove(handed, [&] {
+    const bool is_unset = unset_.remove(handed, [&] {
       const std::lock_guard lock(mutex_);
       arrived_.push_back(std::move(event));
-    }));
+    });
     const std::lock_guard lock(mutex_);  // a waiting thread looks at both
     changed_.notify_one();
+    return is_unset;
   }
   std::vector<Owned> take() {
     std::vector<Owned> taken;
@@ -144,16 +145,17 @@ UnsetEvent* begin_event(TaskGroup& group, const EventOrigin& origin, std::shared
   return event.release();
 }
 
-void end_event(UnsetEvent* unset, EventEnd end) noexcept {
+bool end_event(UnsetEvent* unset, EventEnd end) noexcept {
   Owned event(static_cast<SerialEvent*>(unset));
   event->end = end;
   if (end != EventEnd::withdrawn && !runs_here()) return events().hand_over(std::move(event));
-  if (!events().remove(*event)) return;
+  if (!events().remove(*event)) return false;
   if (end == EventEnd::withdrawn) {
     --GroupState::pending(event->group);
   } else {
     leave(*event);
   }
+  return true;
 }
 
 }  // namespace rubato::inline v0::engine

@@ -13,7 +13,7 @@
 //     it has run.
 //   - A task that was cancelled, itself or with its GuardedGroup, does not run. Its function is destroyed and
 //     its group left, for cancel() at once, for the group when its time has come.
-//   - If a run fails its delayed tasks are dropped.
+//   - If a run fails its delayed tasks are dropped: cancel() finds nothing to cancel any more.
 //   - While a manual_clock (actor/manual_clock.hpp) lives there are none.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -81,11 +81,16 @@ class Delay : public std::enable_shared_from_this<Delay> {
     State seen = State::waiting;
     return state_.compare_exchange_strong(seen, State::begun) || seen == State::begun;
   }
-  /// False: the task has begun, or was cancelled before.
+  /// The task is destroyed. If it has not begun it never will: it was dropped, or its group is cancelled.
+  void end_task() noexcept {
+    State seen = State::waiting;
+    state_.compare_exchange_strong(seen, State::over);
+  }
+  /// False: the task has begun, was cancelled before, or is destroyed.
   bool cancel();
 
  private:
-  enum class State : std::uint8_t { waiting, begun, cancelled };
+  enum class State : std::uint8_t { waiting, begun, over };
   static constexpr std::uint64_t kNoTimer = ~std::uint64_t{0};
 
   const std::uint64_t at_;  // nanoseconds of the clock
@@ -98,6 +103,21 @@ class Delay : public std::enable_shared_from_this<Delay> {
 /// Nanoseconds of the clock. Errors: TaskError if the time never comes.
 std::uint64_t time_of(TaskClock::duration delay);
 std::uint64_t time_of(TaskClock::time_point when);
+
+/// A task's part in its delay.
+class TaskOfDelay {
+ public:
+  explicit TaskOfDelay(std::shared_ptr<Delay> delay) : delay_(std::move(delay)) {}
+  TaskOfDelay(TaskOfDelay&&) noexcept = default;
+  TaskOfDelay& operator=(TaskOfDelay&&) = delete;
+  ~TaskOfDelay() {
+    if (delay_ != nullptr) delay_->end_task();
+  }
+  Delay* operator->() const { return delay_.get(); }
+
+ private:
+  std::shared_ptr<Delay> delay_;
+};
 
 /// The function of a delayed task.
 template <class F>
@@ -115,7 +135,7 @@ struct DelayedCall {
     if (delay->begin_task()) function(args...);
   }
 
-  std::shared_ptr<Delay> delay;
+  TaskOfDelay delay;
   F function;
 };
 
@@ -129,7 +149,7 @@ class DelayedTask {
   /// For the runtime.
   explicit DelayedTask(std::shared_ptr<engine::Delay> delay) : delay_(std::move(delay)) {}
   /// From any thread: the task does not run, and leaves its group. @returns false if it has begun already,
-  /// has been cancelled before, or there is none
+  /// has been cancelled before, was dropped with a run that failed, or there is none
   bool cancel() { return delay_ != nullptr && delay_->cancel(); }
 
  private:
@@ -147,7 +167,7 @@ DelayedTask create_delayed(std::uint64_t at, F function, Annotations annotations
   annotations.after = delay->due();
   try {
     delay->start();  // first: if it throws there is no task yet
-    rubato::create<type>(DelayedCall<F>{delay, std::move(function)}, annotations, args...);
+    rubato::create<type>(DelayedCall<F>{TaskOfDelay(delay), std::move(function)}, annotations, args...);
   } catch (...) {
     delay->withdraw();
     throw;

@@ -58,8 +58,8 @@ struct EventOrigin {
 };
 /// A member of the group from here on. `keeps`: lives until the event has left its group.
 UnsetEvent* begin_event(TaskGroup& group, const EventOrigin& origin, std::shared_ptr<void> keeps);
-/// From any thread. Nothing happens if its run has failed. The event is gone afterwards.
-void end_event(UnsetEvent* event, EventEnd end) noexcept;
+/// From any thread. False: its run has failed, and nothing happens. The event is gone afterwards.
+bool end_event(UnsetEvent* event, EventEnd end) noexcept;
 
 }  // namespace engine
 
@@ -101,11 +101,11 @@ class OutsideEvent {
 
   /// Leaves the group. Errors: TaskError if it was set before, or is of no group.
   void set() {
-    if (!try_set()) engine::misuse(errors::event_set_twice());
+    if (end(engine::EventEnd::set) == End::was_over) engine::misuse(errors::event_set_twice());
   }
   /// The same for threads of which one may be late: several may call it at once. @returns whether this call
-  /// has set the event.
-  bool try_set() noexcept { return end(engine::EventEnd::set); }
+  /// has set the event; false, too, if its run has failed
+  bool try_set() noexcept { return end(engine::EventEnd::set) == End::here; }
 
   /// For the runtime.
   explicit OutsideEvent(engine::UnsetEvent* unset) : unset_(unset) {}
@@ -113,10 +113,15 @@ class OutsideEvent {
   void withdraw() noexcept { end(engine::EventEnd::withdrawn); }
 
  private:
-  bool end(engine::EventEnd how) noexcept {
+  enum class End : std::uint8_t {
+    here,      ///< by this call
+    with_run,  ///< with its run, which has failed
+    was_over,  ///< before, or there is none
+  };
+  End end(engine::EventEnd how) noexcept {
     engine::UnsetEvent* const unset = unset_.exchange(nullptr, std::memory_order_acq_rel);
-    if (unset != nullptr) engine::end_event(unset, how);
-    return unset != nullptr;
+    if (unset == nullptr) return End::was_over;
+    return engine::end_event(unset, how) ? End::here : End::with_run;
   }
 
   std::atomic<engine::UnsetEvent*> unset_{nullptr};

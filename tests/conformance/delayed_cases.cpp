@@ -173,7 +173,7 @@ CASE(a_run_that_fails_drops_its_delayed_tasks) {
   run();
   CHECK(ran == 1);
   CHECK(TaskClock::now() - begin < 1h);
-  later.cancel();
+  CHECK(!later.cancel());
   CHECK(owned.use_count() == 1);
 }
 
@@ -195,11 +195,39 @@ CASE(a_run_that_fails_ends_the_timers_of_its_delayed_tasks) {
 CASE(a_cancelled_group_lets_its_delayed_tasks_end_unrun) {
   ran = 0;
   GuardedGroup group;
-  create_later<nonspec>(2ms, [] { count(ran); }, {.group = &group});
+  DelayedTask later = create_later<nonspec>(2ms, [] { count(ran); }, {.group = &group});
   group.cancel();
   run();
   CHECK(ran == 0);
   CHECK(group.is_complete());
+  CHECK(!later.cancel());
+}
+
+/// A thread outside cancels while the run fails. After the run there is nothing to cancel.
+CASE(delayed_tasks_are_cancelled_or_dropped_with_their_run) {
+  constexpr unsigned kTasks = 100;
+  for (unsigned round = 0; round < 5; ++round) {
+    ran = 0;
+    std::vector<DelayedTask> tasks;
+    for (unsigned i = 0; i < kTasks; ++i) tasks.push_back(create_later<nonspec>(1h, [] { count(ran); }, {}));
+    create<nonspec>([] { throw std::runtime_error("as asked"); }, {});
+    std::thread other([&] {
+      for (DelayedTask& task : tasks) task.cancel();
+    });
+    bool has_thrown = false;
+    try {
+      run();
+    } catch (const TaskError&) {
+      has_thrown = true;
+    }
+    other.join();
+    CHECK(has_thrown);
+    for (DelayedTask& task : tasks) CHECK(!task.cancel());
+    CHECK(ran == 0);
+    create<nonspec>([] { count(ran); }, {});
+    run();
+    CHECK(ran == 1);
+  }
 }
 
 /// On the serial engine, too, time passes for a program that never has nothing to do.

@@ -150,13 +150,14 @@ CASE(a_run_that_fails_drops_its_events) {
   ran = 0;
   const auto owned = std::make_shared<int>(0);
   TaskGroup arrived;
-  OutsideEvent event(arrived), never(arrived);
+  OutsideEvent event(arrived), never(arrived), other(arrived);
   create<nonspec>([owned] { count(ran); }, {.after = &arrived});
   create<nonspec>([] { throw std::runtime_error("as asked"); }, {});
   CHECK(run_fails_with("as asked"));
   CHECK(owned.use_count() == 1);
   CHECK(arrived.is_complete());
   event.set();  // late: nothing happens
+  CHECK(!other.try_set());
   create<nonspec>([] { count(ran); }, {});
   run();
   CHECK(ran == 1);
