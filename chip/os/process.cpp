@@ -199,6 +199,7 @@ bool Process::Impl::retry(Thread& thread, bool timed_out) {
   if (bound) user.unbind();
   if (observer != nullptr) observer->on_retry(nullptr);
   if (call.outcome == SyscallOutcome::blocked) return false;
+  note_watched_changes();
   wake(thread, result);
   return true;
 }
@@ -258,7 +259,10 @@ Process::Impl::Handler Process::Impl::handler_of(std::uint64_t number) {
 std::int64_t Process::Impl::perform(Call& call) {
   calling = &call.info;
   const Handler handler = handler_of(call.number);
-  return handler != nullptr ? (this->*handler)(call) : not_implemented(call, syscall_name(call.number));
+  const std::int64_t result =
+      handler != nullptr ? (this->*handler)(call) : not_implemented(call, syscall_name(call.number));
+  note_watched_changes();
+  return result;
 }
 
 std::int64_t Process::Impl::not_implemented(Call& call, const std::string& what) {
@@ -306,7 +310,6 @@ SyscallOutcome Process::Impl::syscall(Thread& thread) {
   kernel.in_call = &thread;
   const std::int64_t result = is_exited ? 0 : perform(call);
   kernel.in_call = nullptr;
-  if (kernel.inotify_queues.open != 0) files_changed = true;  // any call may have changed a watched file
   const bool is_gone = is_exited || call.outcome == SyscallOutcome::moved;
   if (is_gone && files_changed && !kernel.is_over) retry_file_waits();
   if (const auto end = end_of_process()) return *end;

@@ -108,6 +108,10 @@ struct Process::Impl final {
   /// Ends a wait: result into a0, runnable, announced.
   void wake(Thread& thread, std::int64_t result);
   void end_wait(Thread& thread);
+  /// Any call may have changed a file that an inotify queue watches.
+  void note_watched_changes() {
+    if (kernel.inotify_queues.open != 0) files_changed = true;
+  }
   /// Tries the file waits again, oldest first, until none makes progress.
   void retry_file_waits();
   bool retry(Thread& thread, bool timed_out);

@@ -74,6 +74,7 @@ std::int64_t Process::Impl::end_disk_transfer(ThreadInfo& of) {
       if (!begin_file_access(file, transfer->offset, data.size(), true)) return -EFAULT;
       done = put_all(file, data, transfer->offset);
       file_changed(file);
+      note_watched_changes();
     } else {
       done = file.sync();
     }

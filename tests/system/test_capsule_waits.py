@@ -71,6 +71,28 @@ def test_a_capsule_waits_for_what_a_later_task_writes(chip: str, guests: Path, r
     assert (done.returncode, done.stdout) == (0, "bytes 7, text seven.., speculative 1\n"), done.stderr[-2000:]
 
 
+#: What a capsule changes, and what read() gives a capsule that waits for it; poll() gives 1, POLLIN.
+CHANGES = {"pipe": 1, "close": 0, "event": 8, "timer": 8, "socket": 1, "write": 16, "mode": 16, "direct": 16}
+
+
+@pytest.mark.parametrize("how", ["read", "poll", "epoll"])
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_capsule_s_call_ends_the_waits_of_others(
+    what: str, how: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    expected = CHANGES[what] if how == "read" else 16 if what == "close" else 1
+    command = [rubato_chip, "--quiet", "--cores", "2", guests / "waking_capsules", what, how]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (0, f"{what} {how}: {expected}, speculative\n"), done.stderr[-2000:]
+
+
+def test_a_capsule_s_call_wakes_a_waiter_of_a_futex(guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, "--quiet", "--cores", "2", guests / "waking_capsules", "futex", "read")
+    assert (done.returncode, done.stdout) == (0, "futex read: 0, speculative\n"), done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_a_task_that_waits_becomes_non_speculative_in_place(chip: str, guests: Path, rubato_chip: Path) -> None:
     done = run(rubato_chip, "--quiet", *CHIPS[chip], "--check-replay", guests / "sleeping_capsules", "place")
