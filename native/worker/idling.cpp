@@ -48,6 +48,7 @@ bool Idling::wait_for_work() {
     worker_.enter_epochs();
     return true;
   }
+  worker_.pace.stop(ticks());
   const Events::Ticket ticket = events.announce();
   worker_.seen.is_idle.store(true, std::memory_order_seq_cst);
   worker_.forking.want();
@@ -61,6 +62,7 @@ bool Idling::wait_for_work() {
     worker_.cpu.stay();
     worker_.enter_epochs();
     worker_.sharing.time_from_here();
+    worker_.pace.go_on(ticks());
   };
   if (worker_.index != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
     end_idling();
@@ -176,7 +178,9 @@ void Idling::pause() {
   const TraceScope idle(worker_.timer.lane(), TraceSpan::Kind::idle),
       parked(worker_.timer.lane(), TraceSpan::Kind::parked);
   worker_.leave_epochs();
+  worker_.pace.stop(ticks());
   wait_for_end_of_pause();
+  worker_.pace.go_on(ticks());
   worker_.cpu.go_back();
   worker_.enter_epochs();
 }

@@ -35,6 +35,12 @@ class Pace {
     until_refresh_ = 1;
     return --until_look_ == 0;
   }
+  /// The worker runs no tasks from `now` on, until go_on(): that time is no part of the batch.
+  void stop(std::uint64_t now) { stopped_ = now; }
+  void go_on(std::uint64_t now) {
+    begin_ = std::min(begin_ + (now - stopped_), now);
+    stopped_ = now;
+  }
   /// The next batch is as long as policy::kBatchMicroseconds allow, at most twice as long as this one: others
   /// wait for what is done once a batch, and one short task says little of those that follow.
   Batch end_batch(std::uint64_t now) {
@@ -66,7 +72,8 @@ class Pace {
   unsigned batches_before_rest_ = 1;
   const bool refreshes_every_time_;
   bool are_tasks_long_ = true;
-  std::uint64_t begin_ = 0;  // of the batch
+  std::uint64_t begin_ = 0;    // of the batch
+  std::uint64_t stopped_ = 0;  // or went on, the last time
 };
 
 }  // namespace rubato::inline v0::native

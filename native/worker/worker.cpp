@@ -140,6 +140,7 @@ void Worker::run_tasks() {
   if (turn_lag != nullptr) turn_lag->forget_switch();
   enter_epochs();
   sharing.time_from_here();
+  pace.go_on(ticks());  // worker 0 has been with its caller since the last run
   const Events& events = shared.events;
   for (;;) {
     const std::uint64_t word = events.look();

@@ -69,6 +69,40 @@ TEST(Pace, FindsTasksLongFromAMicrosecondAndWorthTimingFromTwenty) {
   EXPECT_TRUE(pace.are_tasks_long());
 }
 
+/// Idle for a second, and a second between two runs: the tasks of the batch are short all the same.
+TEST(Pace, LeavesOutTheTimeInWhichItsWorkerHasStopped) {
+  Pace pace(false);
+  std::uint64_t now = ticks_of(7'000'000);
+  pace.go_on(now);
+  pace.stop(now += ticks_of(20));
+  pace.go_on(now += ticks_of(1'000'000));
+  pace.go_on(now += ticks_of(1'000'000));
+  const Pace::Batch batch = pace.end_batch(now += ticks_of(30));
+  EXPECT_EQ(batch.took, ticks_of(20) + ticks_of(30));
+  EXPECT_FALSE(batch.is_worth_timing);
+  EXPECT_EQ(tasks_of_batch(pace), 50u);
+}
+
+TEST(Pace, CountsTheTimeOfItsTasksThoughItStopsInBetween) {
+  Pace pace(false);
+  std::uint64_t now = ticks_of(7'000'000);
+  pace.go_on(now);
+  for (int task = 0; task < 50; ++task) {
+    pace.stop(now += ticks_of(21));
+    pace.go_on(now += ticks_of(1'000));
+  }
+  EXPECT_TRUE(pace.end_batch(now).is_worth_timing);
+}
+
+/// After an exception of the engine's own it goes on without having stopped.
+TEST(Pace, HasABatchOfNoTimeIfItGoesOnTwice) {
+  Pace pace(false);
+  pace.go_on(1000);
+  pace.end_batch(3000);
+  pace.go_on(5000);
+  EXPECT_EQ(pace.end_batch(5000).took, 0u);
+}
+
 TEST(Pace, LooksAfterTheRestEveryFourthBatchOfShortTasks) {
   Pace pace(false);
   EXPECT_TRUE(pace.is_rest_due());
