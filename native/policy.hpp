@@ -106,6 +106,9 @@ inline constexpr unsigned kHurriedLooks = 8;
 /// microseconds of processor time, too much to go on for ever where no handler is long. Test:
 /// watch_pace_test.cpp.
 inline constexpr unsigned kSavedLooks = 125;
+/// The same at most, 100 ms in all, where long handlers follow each other at up to half of that. Test:
+/// watch_pace_test.cpp.
+inline constexpr unsigned kMostSavedLooks = 1600;
 /// Microseconds of a turn, by its worker's last look at the clock, from which on what waits behind it is
 /// handed over: waking a worker takes as long. Test: task_age_test.cpp.
 inline constexpr std::uint64_t kWaitedMicroseconds = 20;

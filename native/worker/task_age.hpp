@@ -35,6 +35,13 @@ class TaskAge {
   bool is_same() const { return looks_ != 0 || !seen_.is_in_task; }
   /// Whether the task may be a turn that does not publish yet what it sends.
   bool may_hold_back() const { return seen_.is_in_task && seen_.has_actors && age_ != Age::old; }
+  /// The messages that the task had sent waited, and were handed over.
+  void note_handed_over() { has_handed_over_ = true; }
+  /// Whether it is one of those that others like it may follow. Once for each.
+  bool is_found() {
+    if (!has_handed_over_ || is_found_ || !seen_.has_actors || age_ < Age::lengthy) return false;
+    return is_found_ = true;
+  }
 
  private:
   Age age_of(const Sight& sight, std::uint64_t now) {
@@ -42,6 +49,7 @@ class TaskAge {
     // Else it has run tasks without a look: the last one says nothing.
     const bool is_fresh = sight.looked_at_clock != seen_.looked_at_clock || is_same;
     looks_ = is_same ? looks_ + 1 : 0;
+    if (!is_same) has_handed_over_ = is_found_ = false;
     if (!is_same || first_seen_ == 0) first_seen_ = now;
     seen_ = sight;
     if (!sight.is_in_task) return Age::young;
@@ -57,6 +65,7 @@ class TaskAge {
 
   Sight seen_{};
   Age age_ = Age::young;
+  bool has_handed_over_ = false, is_found_ = false;
   unsigned looks_ = 0;            // in a row at which the same task ran
   std::uint64_t first_seen_ = 0;  // at the look before these
 };

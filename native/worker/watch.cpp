@@ -114,9 +114,13 @@ void Watch::look() {
       worker.seen.long_task.store(finished + 1, std::memory_order_relaxed);
       worker.lists_turns.store(false, std::memory_order_relaxed);
     }
-    if (!hand_over(worker)) continue;
-    has_handed_over = true;
-    if (activity != 0 && age >= TaskAge::Age::lengthy) pace_.note_long_handler();
+    if (hand_over(worker)) {
+      has_handed_over = true;
+      ages_[w].note_handed_over();
+    }
+    if (ages_[w].is_found())
+      pace_.note_long_handler(
+          std::chrono::duration_cast<WatchPace::Duration>(Clock::now().time_since_epoch()));
   }
   // Beside a task that takes long and creates nothing there is less and less to look for, and none beside a
   // turn that publishes.

@@ -1,7 +1,8 @@
 // The time until the watch looks again (watch.hpp): short where a handler may be long that has sent
 // something, longer and longer where there is nothing to hand over. Short looks are saved while there is
 // nothing to look for, and spent beside actors' turns; a handler that is found to be long gives all of them
-// back.
+// back. Where long handlers follow each other at a distance, the savings last twice as far as from one to the
+// next: so all but the first two are found by short looks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,11 +25,18 @@ class WatchPace {
   }
   /// After a pause without looks.
   void begin() {
-    note_long_handler();
+    saved_ = most_;
     hurry();
   }
-  /// Others like it may follow.
-  void note_long_handler() { saved_ = policy::kSavedLooks; }
+  /// A look has found one whose messages waited. Others like it may follow, at the same distance.
+  void note_long_handler(Duration now) {
+    const Duration apart = now - found_at_;
+    found_at_ = now;
+    most_ = std::max(most_ - most_ / 8, policy::kSavedLooks);
+    if (apart <= kHurried * policy::kMostSavedLooks)
+      most_ = std::clamp(static_cast<unsigned>(2 * apart / kHurried), most_, policy::kMostSavedLooks);
+    saved_ = most_;
+  }
   /// A look has found that no worker is busy.
   void note_idle() {
     left_ = 0;
@@ -44,7 +52,7 @@ class WatchPace {
       save();
       period_ = std::clamp(period_ + kShortest / 8, kShortest, kLongest);
     } else if (has_turns && saved_ != 0) {
-      --saved_;
+      if (--saved_ == 0) most_ = std::max(most_ / 2, policy::kSavedLooks);
       period_ = kHurried;
     } else {
       period_ = kShortest;
@@ -58,10 +66,12 @@ class WatchPace {
   static constexpr Duration kHurried{policy::kHurriedMicroseconds};
   static constexpr Duration kShortest{policy::kWatchMicroseconds};
   static constexpr Duration kLongest{policy::kLongestWatchMicroseconds};
-  void save() { saved_ = std::min(saved_ + 1, policy::kSavedLooks); }
+  void save() { saved_ = std::min(saved_ + 1, most_); }
 
   unsigned left_ = 0;                     // hurried looks, whatever runs
   unsigned saved_ = policy::kSavedLooks;  // hurried looks beside turns
+  unsigned most_ = policy::kSavedLooks;   // that are saved
+  Duration found_at_{0};                  // the last long handler
   Duration period_{0};
 };
 

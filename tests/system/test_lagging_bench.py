@@ -50,6 +50,26 @@ def test_the_gap_program_says_what_it_needs(build: Path) -> None:
         assert done.returncode == 2 and done.stderr.startswith("usage: bench_actor_gap MICROSECONDS [MESSAGES]")
 
 
+@pytest.mark.skipif(machine.processors() < 2, reason="one worker is idle")
+def test_the_message_of_a_long_handler_is_handled_before_that_ends(build: Path) -> None:
+    """The handler takes 3 ms; the best of ten, since other programs may use the idle worker's CPU."""
+    program = build / "bin" / "bench_actor_late"
+    done = subprocess.run([program, "1000", "500", "10"], env={"RUBATO_WORKERS": "2"}, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["short_handlers"], found["ns_each"], found["long_handlers"]) == (1000, 500, 10)
+    assert 0 < found["late_us_least"] < 3000 and found["late_us_least"] <= found["late_us_median"]
+    alone = subprocess.run([program, "1", "1"], env={"RUBATO_WORKERS": "1"}, capture_output=True, text=True,
+                           check=False)  # fmt: skip
+    assert alone.returncode == 2 and alone.stderr == (
+        "bench_actor_late: it needs two workers, one of which is idle (RUBATO_WORKERS)\n")
+    for wrong in (["-1", "1"], ["1"], ["1", "many"], ["1", "1", "0"], []):
+        done = subprocess.run([program, *wrong], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and done.stderr.startswith(
+            "usage: bench_actor_late SHORT_HANDLERS NANOSECONDS_EACH [LONG_HANDLERS]")
+
+
 def handing_on(build: Path, *words: str, **environment: str) -> dict[str, float]:
     done = subprocess.run([build / "bin" / "bench_actor_lag", *words], capture_output=True, text=True, check=False,
                           env={"RUBATO_WORKERS": "1"} | environment)  # fmt: skip

@@ -40,6 +40,8 @@ class Looks {
   Age at(std::uint64_t now) { return age_.look(sight_, now); }
   bool is_same() const { return age_.is_same(); }
   bool may_hold_back() const { return age_.may_hold_back(); }
+  void hand_over() { age_.note_handed_over(); }
+  bool is_found() { return age_.is_found(); }
 
  private:
   TaskAge::Sight sight_;
@@ -55,6 +57,50 @@ TEST(TaskAge, OfATurnIsKnownByASingleLook) {
   EXPECT_EQ(Looks().after_short_tasks(began).at(began + lengthy), Age::lengthy);
   EXPECT_EQ(Looks().after_short_tasks(began).at(began + ticks_of(1'000'000)), Age::lengthy)
       << "the task before may have taken most of it";
+}
+
+/// A turn that is known to be lengthy.
+Looks lengthy_turn(bool has_actors = true) {
+  Looks looks(has_actors);
+  looks.after_short_tasks(kStart + 1000);
+  EXPECT_EQ(looks.at(kStart + 1000 + ticks_of(policy::kLengthyMicroseconds)),
+            has_actors ? Age::lengthy : Age::young);
+  return looks;
+}
+
+TEST(TaskAge, FindsATurnOnceThatIsLengthyAndWhoseMessagesWaited) {
+  Looks looks = lengthy_turn();
+  EXPECT_FALSE(looks.is_found()) << "nothing has waited";
+  looks.hand_over();
+  EXPECT_TRUE(looks.is_found());
+  looks.at(kStart + ticks_of(1'000'000));
+  looks.hand_over();
+  EXPECT_FALSE(looks.is_found()) << "it is the same";
+}
+
+TEST(TaskAge, FindsATurnThatIsLengthyOnlyAfterItsMessagesWereHandedOver) {
+  Looks looks;
+  looks.after_short_tasks(kStart + 1000).at(kStart + 1000 + ticks_of(policy::kWaitedMicroseconds));
+  looks.hand_over();
+  EXPECT_FALSE(looks.is_found());
+  looks.at(kStart + 1000 + ticks_of(policy::kLengthyMicroseconds));
+  EXPECT_TRUE(looks.is_found());
+}
+
+TEST(TaskAge, FindsNoTurnForMessagesOfTheOneBefore) {
+  Looks looks = lengthy_turn();
+  looks.hand_over();
+  looks.after_short_tasks(kStart + ticks_of(1'000)).at(kStart + ticks_of(2'000));
+  EXPECT_FALSE(looks.is_found());
+}
+
+TEST(TaskAge, FindsNoTaskThatIsNoTurn) {
+  Looks looks = lengthy_turn(false);
+  looks.hand_over();
+  looks.at(kStart + ticks_of(1'000));
+  looks.at(kStart + ticks_of(2'000));
+  EXPECT_EQ(looks.at(kStart + ticks_of(3'000)), Age::old);
+  EXPECT_FALSE(looks.is_found());
 }
 
 TEST(TaskAge, OfATaskThatIsNoTurnTakesThreeLooks) {

@@ -17,7 +17,7 @@ constexpr microseconds kHurried{policy::kHurriedMicroseconds}, kShortest{policy:
 /// Looks until the period is no hurried one any more.
 unsigned hurried_looks(WatchPace& pace, bool is_quiet, bool has_turns) {
   unsigned looks = 0;
-  for (; looks < 1000; ++looks) {
+  for (; looks < 10'000; ++looks) {
     pace.note_look(is_quiet, has_turns);
     if (pace.period() != kHurried) break;
   }
@@ -63,11 +63,59 @@ TEST(WatchPace, SavesALookAtATimeWhileThereIsNothingToFind) {
 TEST(WatchPace, ExpectsOthersAfterALongHandlerAndAPause) {
   WatchPace pace;
   hurried_looks(pace, false, true);
-  pace.note_long_handler();
+  pace.note_long_handler(std::chrono::seconds(100));
   EXPECT_EQ(hurried_looks(pace, false, true), policy::kSavedLooks);
   pace.begin();
   EXPECT_EQ(pace.period(), kHurried);
   EXPECT_EQ(hurried_looks(pace, false, true), 7 + policy::kSavedLooks);
+}
+
+/// As a clock has it that began long ago.
+constexpr microseconds kBegan = std::chrono::hours(1000);
+
+TEST(WatchPace, LooksTwiceAsFarAsFromOneLongHandlerToTheNext) {
+  WatchPace pace;
+  pace.note_long_handler(kBegan);
+  EXPECT_EQ(hurried_looks(pace, false, true), policy::kSavedLooks) << "the first one has none before it";
+  pace.note_long_handler(kBegan + 600 * kHurried);
+  EXPECT_EQ(hurried_looks(pace, false, true), 1200u);
+  pace.note_long_handler(kBegan + 1200 * kHurried);
+  pace.begin();
+  EXPECT_EQ(hurried_looks(pace, false, true), 7 + 1200u) << "also after a pause";
+}
+
+TEST(WatchPace, LooksNoFartherThanAFifthOfACpuIsWorth) {
+  WatchPace pace;
+  pace.note_long_handler(kBegan);
+  pace.note_long_handler(kBegan + policy::kMostSavedLooks * kHurried);
+  EXPECT_EQ(hurried_looks(pace, false, true), policy::kMostSavedLooks);
+  WatchPace other;
+  other.note_long_handler(kBegan);
+  other.note_long_handler(kBegan + policy::kMostSavedLooks * kHurried + microseconds(1));
+  EXPECT_EQ(hurried_looks(other, false, true), policy::kSavedLooks) << "the looks would find none";
+}
+
+TEST(WatchPace, ForgetsTheDistanceWhereNoLongHandlerFollows) {
+  WatchPace pace;
+  pace.note_long_handler(kBegan);
+  pace.note_long_handler(kBegan + 600 * kHurried);
+  hurried_looks(pace, false, true);
+  pace.begin();
+  EXPECT_EQ(hurried_looks(pace, false, true), 7 + 600u) << "half of it: the looks before found none";
+  for (int pause = 0; pause < 3; ++pause) {
+    pace.begin();
+    hurried_looks(pace, false, true);
+  }
+  pace.begin();
+  EXPECT_EQ(hurried_looks(pace, false, true), 7 + policy::kSavedLooks);
+}
+
+TEST(WatchPace, ForgetsAnEighthOfTheDistanceWithEachLongHandlerThatIsNearer) {
+  WatchPace pace;
+  pace.note_long_handler(kBegan);
+  pace.note_long_handler(kBegan + 400 * kHurried);
+  pace.note_long_handler(kBegan + 401 * kHurried);
+  EXPECT_EQ(hurried_looks(pace, false, true), 700u);
 }
 
 TEST(WatchPace, LooksLessAndLessBesideAQuietTask) {
