@@ -205,9 +205,11 @@ struct ChildFailed {
   }
   /// Doubled by each restart before it.
   static Duration delay_of(const Extras& extras) {
+    const Duration most = extras.limits.most_delay;
     Duration delay = extras.limits.delay;
-    for (unsigned i = 0; i < extras.restarts && delay < extras.limits.most_delay / 2; ++i) delay *= 2;
-    return extras.restarts == 0 ? delay : std::min(2 * delay, std::max(delay, extras.limits.most_delay));
+    for (unsigned i = 0; i < extras.restarts && delay < most; ++i)
+      delay = delay < most / 2 ? 2 * delay : most;
+    return delay;
   }
 };
 

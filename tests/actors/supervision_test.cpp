@@ -135,11 +135,28 @@ TEST(Supervision, CountsRestartsWithinATime) {
 }
 
 TEST(Supervision, WaitsLongerBeforeEachRestart) {
-  EXPECT_THAT(error_with({.most = 4, .delay = milliseconds(1), .most_delay = milliseconds(3)}),
-              HasSubstr("as asked"));
-  ASSERT_EQ(Failing::begun.size(), 5u);
-  const std::uint64_t least[] = {1'000'000, 2'000'000, 3'000'000, 3'000'000};
-  for (unsigned i = 0; i < 4; ++i) EXPECT_GE(Failing::begun[i + 1] - Failing::begun[i], least[i]) << i;
+  struct Case {
+    Restarts limits;
+    std::vector<std::uint64_t> delays;  // milliseconds
+  };
+  const Case cases[] = {
+      {{.most = 4, .delay = milliseconds(1), .most_delay = milliseconds(3)}, {1, 2, 3, 3}},
+      {{.most = 5, .delay = milliseconds(1), .most_delay = milliseconds(16)}, {1, 2, 4, 8, 16}},
+      {{.most = 3, .delay = milliseconds(1), .most_delay = kForever}, {1, 2, 4}},
+      {{.most = 3, .delay = milliseconds(2), .most_delay = milliseconds(1)}, {2, 2, 2}},
+  };
+  for (const auto& [limits, delays] : cases) {
+    EXPECT_THAT(error_with(limits), HasSubstr("as asked"));
+    ASSERT_EQ(Failing::begun.size(), delays.size() + 1);
+    for (unsigned i = 0; i < delays.size(); ++i) {
+      const std::uint64_t waited = Failing::begun[i + 1] - Failing::begun[i];
+#if defined(RUBATO_ENGINE_NATIVE)
+      EXPECT_GE(waited, delays[i] * 1'000'000) << i;
+#else
+      EXPECT_EQ(waited, delays[i] * 1'000'000) << i;
+#endif
+    }
+  }
 }
 
 /// Counts its lives, and tells its first name in each.
