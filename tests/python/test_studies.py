@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from rubato.results import publication
+from rubato.results.publication import Record
 from school import documents, study
 from school.points import Simulated
+from school.samples import Samples
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = study.names_in(ROOT / "bench/studies")
@@ -62,3 +64,12 @@ def test_flasks_quick_programs_are_of_each_group():
     assert len(programs["sampled"]) == len(programs["full"]) == 10
     marks = {curve.name: len(curve.points) for f in figures["quick"] if f.key == "10" for curve in f.curves}
     assert marks["servers, flask"] == 2 * (1 + 4) and marks["copies, flask"] == 1 + 3  # the chip refuses 64 ways
+
+
+def test_flasks_delay_of_memory_is_in_percent_of_tokenbs():
+    figure = next(f for f in study.load("flask", ROOT / "bench/studies").figures("sampled") if f.key == "7")
+    row = figure.rows[0]
+    cycles = {point.identity: 220.0 if "flask" in point.name else 200.0 for point in row.points}
+    records = [Record(kind="simulated", name="", size="sampled", point=point, values={"memory_latency": latency})
+               for point, latency in cycles.items()]  # fmt: skip
+    assert row.value(Samples(records, "")).mean == pytest.approx(10)
