@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory_resource>
 #include <new>
+#include <type_traits>
 
 namespace rubato::chip {
 
@@ -31,6 +32,20 @@ class HugePageResource final : public std::pmr::memory_resource {
   }
   void do_deallocate(void* p, std::size_t, std::size_t) override { std::free(p); }
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+/// Leaves new elements of a vector without a value: what no element is written to costs the host no page, and
+/// no time. An element may be read once it has been assigned to.
+template <class T>
+class ValuelessAllocator : public std::pmr::polymorphic_allocator<T> {
+  static_assert(std::is_trivially_copyable_v<T>, "an element begins to live when its memory is allocated");
+
+ public:
+  using std::pmr::polymorphic_allocator<T>::polymorphic_allocator;
+  template <class U>
+  void construct(U*) noexcept {}
+  /// As the base class: a copy has the default resource.
+  ValuelessAllocator select_on_container_copy_construction() const { return {}; }
 };
 
 /// An arena: allocations from it lie together, in order, and are freed with it.

@@ -2,7 +2,8 @@
 // Tags, use order and payloads are separate arrays, and a tag is what the set does not say of a line, in 32
 // bits: a lookup reads one host cache line, sixteen ways at a time.
 //   slot    set << shift | way: names an entry until it is evicted; a set takes a power of two of slots, of
-//           which those behind its ways stay empty
+//           which those behind its ways stay empty. An empty slot has no payload: to set up a cache of a
+//           gigabyte its tags are enough
 // Sets need not be a power of two (a tile of three cores has 384 sets of L2). Lines are those of what a chip
 // has: a tag is unique with four sets or more (the configuration sees to it), else of lines below 2^32.
 // Invariant: in each set's use order the empty ways are behind the others.
@@ -16,6 +17,7 @@
 
 #include "base/check.hpp"
 #include "base/prefetch.hpp"
+#include "chip/cache/host_memory.hpp"
 #include "chip/cache/use_order.hpp"
 #include "chip/vocabulary/types.hpp"
 
@@ -107,6 +109,7 @@ class SetArray {
   bool is_empty(std::uint32_t slot) const { return tags_[slot] == kEmpty; }
   /// Not of an empty slot.
   LineAddr line_at(std::uint32_t slot) const { return line_of(slot >> shift_, tags_[slot]); }
+  /// Not of an empty slot.
   Payload& operator[](std::uint32_t slot) { return payloads_[slot]; }
   const Payload& operator[](std::uint32_t slot) const { return payloads_[slot]; }
   std::uint64_t sets() const { return sets_; }
@@ -135,7 +138,7 @@ class SetArray {
   std::uint32_t tag_shift_;  // if sets are a power of two
   std::pmr::vector<Tag> tags_;
   UseOrder order_;
-  std::pmr::vector<Payload> payloads_;
+  std::vector<Payload, ValuelessAllocator<Payload>> payloads_;  // of a line from its fill() on
 };
 
 }  // namespace rubato::chip
