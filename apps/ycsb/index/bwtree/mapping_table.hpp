@@ -58,6 +58,11 @@ class MappingTable {
   /// Gives a number back that no other thread holds.
   void give_back(NodeId id) {
     store(id, nullptr);
+    reuse(id);
+  }
+  /// The same for a number that other threads may hold: they see the node's last record until the number is
+  /// taken. For tests.
+  void reuse(NodeId id) {
     const std::lock_guard lock(mutex_);
     free_.push_back(id);
   }

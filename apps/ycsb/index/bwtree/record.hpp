@@ -18,7 +18,8 @@ enum class RecordKind : std::uint8_t {
   // Heads:
   base,
   merge,         ///< the node's chain so far, and the entries of the removed node on its right
-  node_removal,  ///< the node is in use no more: the node on its left has its entries, or will have them
+  node_removal,  ///< the node is in use no more: its left neighbour, or the root, has its entries or gets
+                 ///< them
   // Deltas:
   put,           ///< leaf: `key` has the value `word`
   removal,       ///< leaf: `key` is not there
@@ -95,15 +96,24 @@ struct alignas(kLineBytes) Base : Head<capacity, deltas> {
     return halved(keys, 1, count, [key](Key k) { return k <= key; }) - 1;
   }
 
+  /// The root's base waits for the contents of its only child: nothing is put before it.
+  void begin_collapse() {
+    is_collapsing = true;
+    this->claimed.store(deltas, std::memory_order_relaxed);
+  }
+
   unsigned count = 0;
+  bool is_collapsing = false;
   Key keys[capacity];
   std::uint64_t words[capacity];
   Delta<capacity, deltas> own_memory[deltas];
 };
 
 /// Remove-node delta (ICDE 2013, Sec. IV-C): nothing is put before it. Its range is empty, so that every
-/// search that meets the node leaves the usual way. It lives as long as the node's number: once it is
-/// unlinked from the parent and no thread can hold the number, its destructor gives the number back.
+/// search that meets the node leaves the usual way. The first node of a level is removed only if it is the
+/// last one, too: then it is the root's child, and the root gets its entries. A removal lives as long as the
+/// node's number: once it is unlinked from the parent and no thread can hold the number, its destructor gives
+/// the number back.
 template <unsigned capacity, unsigned deltas>
 struct Removal : Head<capacity, deltas> {
   using Table = MappingTable<Record<capacity, deltas>>;
@@ -124,7 +134,7 @@ struct Removal : Head<capacity, deltas> {
 
   Table& table;
   NodeId id;
-  const Record<capacity, deltas>* contents;  ///< of the node, from now on those of its left neighbour
+  const Record<capacity, deltas>* contents;  ///< of the node, from now on those of its neighbour or the root
   bool is_unlinked = false;  ///< no parent names the node; set by the thread that has seen to it
 };
 

@@ -7,19 +7,26 @@
 // takes it out of the parent. Every operation that meets a removed node carries out the steps that are left.
 // The number of the node is used again once no thread can hold it.
 //
+// A root with one child collapses, so that the tree loses a level: first the root gets a base that takes no
+// deltas, then a remove-node delta ends the use of the child, at last the root gets the child's entries. If
+// the child is split before its end, the root gets a usual base again:
+//
+//     root, level 2: [C]       [C] collapsing       [C] collapsing          entries of C, level 1
+//     C, level 1: entries  ->  entries          ->  remove-node delta   ->  (the number C is retired)
+//
 // Differences: a consolidation that finds too many entries publishes the lower half as the new base, where
 // the publication puts a split delta before the chain; the separator goes to the parent as a delta, as there.
 // Before a node is removed its term in the parent is marked, so that the parent is not split there: SIGMOD
 // 2018 blocks the whole parent by an abort delta. The root keeps its number and grows by getting two
-// children. The tree does not lose height.
+// children. The publications say nothing of a root with one child.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>
 #include <optional>
-#include <string>
 
 #include "apps/ycsb/index/bwtree/chain.hpp"
+#include "apps/ycsb/index/bwtree/check.hpp"
 #include "apps/ycsb/index/bwtree/mapping_table.hpp"
 #include "apps/ycsb/index/session.hpp"
 #include "apps/ycsb/leaf.hpp"
@@ -31,13 +38,15 @@ namespace rubato::apps::ycsb::index::bwtree {
 
 /// Places at which a test may let another operation come between.
 enum class Step : std::uint8_t {
-  chain_read,    ///< the answer was read, the delta not yet published
-  merged,        ///< a chain was merged to a new base, which is not yet published
-  split,         ///< a node was split, its parent does not know
-  child_found,   ///< the number of a child was read, its records not yet
-  term_marked,   ///< the removal of a node is decided
-  node_removed,  ///< a node was removed, its left neighbour has not got its entries
-  node_merged,   ///< it has, the parent still names the node
+  chain_read,     ///< the answer was read, the delta not yet published
+  merged,         ///< a chain was merged to a new base, which is not yet published
+  split,          ///< a node was split, its parent does not know
+  child_found,    ///< the number of a child was read, its records not yet
+  term_marked,    ///< the removal of a node is decided
+  node_removed,   ///< a node was removed, its left neighbour has not got its entries
+  node_merged,    ///< it has, the parent still names the node
+  root_waits,     ///< the root takes no deltas, its only child is as it was
+  child_removed,  ///< the root's only child is removed, the root has not got its entries
 };
 
 /// The rules of the protocol, and the size of nodes. Tests derive from it to build mutants, which they must
@@ -50,6 +59,8 @@ struct Rules {
   static constexpr bool kMarksTerms = true;
   static constexpr bool kTellsOfNodesInUse = true;
   static constexpr bool kRecyclesByEpochs = true;
+  static constexpr bool kCollapsesWholeLevels = true;
+  static constexpr bool kLooksAtRootAgain = true;
   static void at(Step) {}
 };
 
@@ -74,8 +85,15 @@ class Tree {
   }
   ~Tree() {
     for (NodeId id = 0; id < table_.count(); ++id) {
-      if (const Record* const newest = table_.load(id))
-        each_head(*newest->head, [](Head* head) { free_node(head); });
+      const Record* const newest = table_.load(id);
+      if (newest == nullptr) continue;
+      const Record* contents = newest;
+      // A collapse that found no memory: only the removed child has its entries.
+      if (newest->kind == RecordKind::node_removal && newest->head->low == 0) {
+        contents = static_cast<const Removal*>(newest)->contents;
+        free_node(const_cast<Head*>(newest->head));
+      }
+      each_head(*contents->head, [](Head* head) { free_node(head); });
     }
   }
   Tree(const Tree&) = delete;
@@ -128,13 +146,15 @@ class Tree {
   }
   /// How many nodes have a number: those of the tree, and removed ones whose number may still be held.
   NodeId numbers_in_use() const { return table_.in_use(); }
-  /// Walks all nodes: each level is a chain of adjoining ranges, entries ascend within their node's range,
-  /// and each child begins at its separator.
+  /// Walks all nodes (check.hpp).
   TreeShape check() const {
     TreeShape shape;
     const unsigned top = table_.load(kRoot)->level;
     shape.levels = top + 1;
-    for (unsigned level = 0; level <= top && shape.error.empty(); ++level) check_level(level, shape);
+    for (unsigned level = 0; level <= top && shape.error.empty(); ++level)
+      check_level(table_, {.number = level, .chain = chain_of(level), .first = leftmost(level)}, shape);
+    if (shape.error.empty() && collapsing(table_.load(kRoot)->head) != nullptr)
+      shape.error = "a root that waits for the contents of its child";
     return shape;
   }
 
@@ -149,6 +169,7 @@ class Tree {
     NodeId id;
     const Record* newest;
   };
+  using MaybePlace = std::optional<Place>;
   struct Change {
     RecordKind kind;
     std::uint64_t word;
@@ -159,15 +180,16 @@ class Tree {
   }
   static unsigned chain_of(unsigned level) { return level == 0 ? R::kLeafChain : R::kInnerChain; }
 
-  /// The node of `level` whose range `key` lies in. Goes right where a parent does not know of a split yet.
-  /// Inlined where each operation begins: bench/native_indexes. Changes of the tree's shape call place_of().
+  /// The node of `level` whose range `key` lies in; the root if all levels are lower. Goes right where a
+  /// parent does not know of a split yet. Inlined where each operation begins: bench/native_indexes. Changes
+  /// of the tree's shape call place_of().
   [[gnu::always_inline]] Place find(Key key, unsigned level, Session& session) {
     for (NodeId id = kRoot;;) {
       const Record* const newest = table_.load(id);
       if (key >= newest->head->high && (R::kGoesRight || newest->kind == RecordKind::node_removal))
           [[unlikely]] {
         id = beyond(newest, session);
-      } else if (newest->level == level) {
+      } else if (newest->level <= level) {
         return {id, newest};
       } else {
         id = Types::child(newest, key);
@@ -176,15 +198,22 @@ class Tree {
     }
   }
   /// The next node of a search whose key is not below the end of this one: the right neighbour. Removed nodes
-  /// end at 0: the search merges them and begins again.
+  /// end at 0: the search carries out what is left of their removal and begins again.
   [[gnu::cold, gnu::noinline]] NodeId beyond(const Record* newest, Session& session) {
     if (newest->kind != RecordKind::node_removal) return newest->head->right;
-    finish_removal(*static_cast<const Removal*>(newest), session);
+    const auto& removal = *static_cast<const Removal*>(newest);
+    if (removal.low != 0) {
+      finish_removal(removal, session);
+    } else if (const Base* const root = collapsing(table_.load(kRoot)->head); root != nullptr) {
+      finish_collapse(*root, session);
+    }
     return kRoot;
   }
 
-  [[gnu::noinline]] Place place_of(Key key, unsigned level, Session& session) {
-    return find(key, level, session);
+  /// As find(); none if the tree has lost the level.
+  [[gnu::noinline]] MaybePlace place_of(Key key, unsigned level, Session& session) {
+    const Place place = find(key, level, session);
+    return place.newest->level == level ? MaybePlace(place) : std::nullopt;
   }
 
   /// Does what decide(answer) says, if the node is still as it was when the answer was read.
@@ -236,6 +265,7 @@ class Tree {
   /// Replaces the chain by a new base, or by two if it has too many entries.
   void consolidate(const Place& place, Session& session) {
     const Head& head = *place.newest->head;
+    if (const Base* const root = collapsing(&head); root != nullptr) return finish_collapse(*root, session);
     const Merged merged(place.newest, 0);
     R::at(Step::merged);
     // A removed node's records are retired with the chain: no search may come to the node any more.
@@ -249,8 +279,9 @@ class Tree {
     Base* const base = part(head.low, head.level, merged, 0, merged.count);
     base->high = head.high;
     base->right = head.right;
+    if (place.id == kRoot) return publish_root(place.newest, base, nullptr, session);
     if (!publish(place, base, session)) return free_node(base);
-    if (has_shrunk && merged.count < kSmall && place.id != kRoot) merge_small(place.id, head.level, session);
+    if (has_shrunk && merged.count < kSmall) merge_small(place.id, head.level, session);
   }
   bool publish(const Place& place, const Base* base, Session& session) {
     if (R::kComparesNewest) {
@@ -319,15 +350,16 @@ class Tree {
   /// meanwhile.
   void tell_parent(Key separator, unsigned level, NodeId node, Session& session) {
     for (Backoff wait;; wait()) {
-      const Place parent = place_of(separator, level, session);
-      const std::optional<std::uint64_t> term = Types::term_at(parent.newest, separator);
+      const MaybePlace parent = place_of(separator, level, session);
+      if (!parent) return;  // a level is lost only if the one below has one node, the first
+      const std::optional<std::uint64_t> term = Types::term_at(parent->newest, separator);
       if (term && unmarked(*term) == node) return;
       // A node is removed only while its parent has its term. So if the node is in use now, and the parent,
       // read before, has no such term, then a removal would change the parent and the delta fail.
       if (R::kTellsOfNodesInUse && table_.load(node)->kind == RecordKind::node_removal) return;
       if (term) {  // of a node that began there before, and was merged
         remove_term(separator, level, unmarked(*term), session);
-      } else if (put_term(parent, separator, node, session)) {
+      } else if (put_term(*parent, separator, node, session)) {
         return;
       }
     }
@@ -349,19 +381,29 @@ class Tree {
       const Record* const newest = table_.load(id);
       if (newest->kind == RecordKind::node_removal) return;
       const Key low = newest->head->low;
-      const Place parent = place_of(low, level + 1, session);
-      const Merged terms(parent.newest, 0);
+      const MaybePlace parent = place_of(low, level + 1, session);
+      if (!parent) return;  // the node has become the root
+      const Merged terms(parent->newest, 0);
       const unsigned i = terms.position_of(low);
       if (i == terms.count || terms.keys[i] != low || unmarked(terms.words[i]) != id) {
         tell_parent(low, level + 1, id, session);
         continue;
       }
       const unsigned upper = choose_removed(terms, i);
-      if (upper == 0) return;
-      const NodeId left = begin_merge(parent, terms, upper, session);
+      if (upper == 0) return collapse_above(*parent, terms, session);
+      const NodeId left = begin_merge(*parent, terms, upper, session);
       if (left == kNoNode) continue;
+      if (level > 0) merge_seam(terms.keys[upper], level - 1, session);
       if (entries_of(left) >= kSmall) return;
       id = left;
+    }
+  }
+  /// The children on both sides of `key` have one parent only now.
+  void merge_seam(Key key, unsigned level, Session& session) {
+    for (const Key side : {key - 1, key}) {
+      const MaybePlace child = place_of(side, level, session);
+      if (child && child->id != kRoot && entries_of(child->id) < kSmall)
+        merge_small(child->id, level, session);
     }
   }
   /// The child that goes to its left neighbour: child i, else the next one. 0: neither can.
@@ -390,11 +432,13 @@ class Tree {
     R::at(Step::term_marked);
     const Removal* const removal = remove_node(id, session);
     if (removal == nullptr) {
-      for (Backoff wait; !put_term(place_of(low, level, session), low, id, session);) wait();
+      // The level is there: it has two nodes below, as long as one has a mark.
+      for (Backoff wait; !put_term(*place_of(low, level, session), low, id, session);) wait();
       return kNoNode;
     }
     R::at(Step::node_removed);
     const NodeId left = finish_removal(*removal, session);
+    if (left == kNoNode) return kNoNode;  // other threads have seen to it, and to more
     const Record* const newest = table_.load(left);
     if (newest->head->kind == RecordKind::merge) consolidate({left, newest}, session);
     return left;
@@ -413,7 +457,8 @@ class Tree {
       free_node(removal);
     }
   }
-  /// The steps that are left once a node is removed. @returns its left neighbour.
+  /// The steps that are left once a node is removed. @returns its left neighbour; none if that has collapsed
+  /// into the root since.
   NodeId finish_removal(const Removal& removal, Session& session) {
     const NodeId left = extend_left(removal, session);
     R::at(Step::node_merged);
@@ -423,78 +468,110 @@ class Tree {
   /// The left neighbour gets the entries, if it still links to the removed node.
   NodeId extend_left(const Removal& removal, Session& session) {
     for (Backoff wait;; wait()) {
-      const Place left = place_of(removal.low - 1, removal.level, session);
-      const Head& head = *left.newest->head;
-      if (head.right != removal.id) return left.id;
-      if (head.kind == RecordKind::merge || left.newest->depth >= chain_of(removal.level)) {
-        consolidate(left, session);
+      const MaybePlace left = place_of(removal.low - 1, removal.level, session);
+      if (!left || left->id == kRoot) return kNoNode;
+      const Head& head = *left->newest->head;
+      if (head.right != removal.id) return left->id;
+      if (head.kind == RecordKind::merge || left->newest->depth >= chain_of(removal.level)) {
+        consolidate(*left, session);
         continue;
       }
-      Merge* const merge = make_node<Merge>(left.newest, removal);
-      if (table_.replace(left.id, left.newest, merge)) return left.id;
+      Merge* const merge = make_node<Merge>(left->newest, removal);
+      if (table_.replace(left->id, left->newest, merge)) return left->id;
       free_node(merge);
     }
   }
   /// The parent forgets a node that is merged. The thread that has seen to it retires the node's number.
   void remove_term(Key key, unsigned level, NodeId id, Session& session) {
     for (Backoff wait;; wait()) {
-      const Place parent = place_of(key, level, session);
-      const std::optional<std::uint64_t> term = Types::term_at(parent.newest, key);
+      const MaybePlace parent = place_of(key, level, session);
+      if (!parent) return;
+      const std::optional<std::uint64_t> term = Types::term_at(parent->newest, key);
       if (!term || unmarked(*term) != id) return;
-      const NodeId left = Types::child(parent.newest, key - 1);
-      const Key bound = Types::next_separator(parent.newest, key);
-      if (!prepend(parent, {RecordKind::term_removal, left}, key, bound, session)) continue;
+      const NodeId left = Types::child(parent->newest, key - 1);
+      const Key bound = Types::next_separator(parent->newest, key);
+      if (!prepend(*parent, {RecordKind::term_removal, left}, key, bound, session)) continue;
       retire_number(id, session);
-      return note_removal(parent, session);
+      return note_removal(*parent, session);
     }
   }
   void retire_number(NodeId id, Session& session) {
     auto* const removal = static_cast<Removal*>(const_cast<Record*>(table_.load(id)));
     removal->is_unlinked = R::kRecyclesByEpochs;
-    if (!R::kRecyclesByEpochs) table_.give_back(id);
+    if (!R::kRecyclesByEpochs) table_.reuse(id);
     session.retire(removal);
+  }
+
+  // Collapse of the root. Any thread can carry out the steps that follow the first, by three rules:
+  // - The first step is taken while the root has one term. So long as the root waits it gets no other. So a
+  //   node that is split off from its child is not merged back: the child then has a right neighbour.
+  // - The child is removed only if it has no right neighbour, and the root still waits for it. The records of
+  //   the child are read before the root is looked at again.
+  // - The root gets a usual base again only if the child has a right neighbour. So one of the two happens.
+
+  /// The root's base if it waits for the contents of its only child; null: it does not.
+  static const Base* collapsing(const Head* head) {
+    if (head->kind != RecordKind::base) return nullptr;
+    const auto* const base = static_cast<const Base*>(head);
+    return base->is_collapsing ? base : nullptr;
+  }
+  /// Whether the entries make a root whose child can take its place: the only node of its level, and not so
+  /// full that the root would soon be split again.
+  bool can_collapse(const Base& root) const {
+    if (root.level == 0 || root.count != 1) return false;
+    const Record* const child = table_.load(root.words[0]);
+    return child->head->high == kNoKey && Merged(child, 0).count <= kMostMoved;
+  }
+  /// The root's new base, which collapses if it can. `taken`: the child whose contents it has; null: none.
+  /// The thread that has seen to it retires the child.
+  void publish_root(const Record* newest, Base* base, const Removal* taken, Session& session) {
+    const bool collapses = can_collapse(*base);
+    if (collapses) base->begin_collapse();
+    if (!publish({kRoot, newest}, base, session)) return free_node(base);
+    if (taken != nullptr) {
+      each_head(*taken->contents->head, [&](Head* head) { session.retire(head); });
+      retire_number(taken->id, session);
+    }
+    if (!collapses) return;
+    R::at(Step::root_waits);
+    finish_collapse(*base, session);
+  }
+  /// A node has become small that cannot be merged: perhaps its parent is a root that it can replace.
+  void collapse_above(const Place& parent, const Merged& terms, Session& session) {
+    if (parent.id == kRoot && terms.count == 1) consolidate(parent, session);
+  }
+  /// The steps that are left while the root is `root`, which waits.
+  void finish_collapse(const Base& root, Session& session) {
+    const NodeId id = root.words[0];
+    for (Backoff wait;; wait()) {
+      const Record* const newest = table_.load(id);
+      if (R::kLooksAtRootAgain && table_.load(kRoot) != &root) return;
+      if (newest->kind == RecordKind::node_removal) {
+        const auto& removal = *static_cast<const Removal*>(newest);
+        const Merged merged(removal.contents, 0);
+        return publish_root(&root, part(0, removal.level, merged, 0, merged.count), &removal, session);
+      }
+      if (R::kCollapsesWholeLevels && newest->head->high != kNoKey) {
+        const Merged merged(&root, 0);
+        return publish_root(&root, part(0, root.level, merged, 0, merged.count), nullptr, session);
+      }
+      if (newest->head->kind == RecordKind::merge || Merged(newest, 0).count > R::kEntries) {
+        consolidate({id, newest}, session);
+        continue;
+      }
+      Removal* const removal = make_node<Removal>(table_, id, newest);
+      if (!table_.replace(id, newest, removal)) {
+        free_node(removal);
+        continue;
+      }
+      R::at(Step::child_removed);
+    }
   }
 
   NodeId leftmost(unsigned level) const {
     NodeId id = kRoot;
     while (table_.load(id)->level > level) id = Types::child(table_.load(id), 0);
     return id;
-  }
-  void check_level(unsigned level, TreeShape& shape) const {
-    Key low = 0;
-    for (NodeId id = leftmost(level); id != kNoNode;) {
-      const Record* const newest = table_.load(id);
-      const Head& head = *newest->head;
-      const Merged merged(newest, 0);
-      const auto fail = [&](const char* what) {
-        shape.error = what + (" at level " + std::to_string(level)) + ", keys from " + std::to_string(low);
-      };
-      ++shape.nodes;
-      if (newest->kind == RecordKind::node_removal) return fail("a removed node");
-      if (level == 0) shape.pairs += merged.count;
-      if (newest->level != level) return fail("a node of the wrong level");
-      if (head.low != low || head.high <= low)
-        return fail("a node that does not begin where the one before ends");
-      if ((head.right == kNoNode) != (head.high == kNoKey))
-        return fail("a node whose right link does not fit");
-      if (newest->depth > chain_of(level)) return fail("a chain that is too long");
-      if (level > 0 && (merged.count == 0 || merged.keys[0] != low))
-        return fail("a node without a first child");
-      for (unsigned i = 0; i < merged.count; ++i) {
-        if (merged.keys[i] < low || merged.keys[i] >= head.high)
-          return fail("a key outside its node's range");
-        if (i > 0 && merged.keys[i] <= merged.keys[i - 1]) return fail("keys out of order");
-        if (level == 0) continue;
-        if (is_marked(merged.words[i])) return fail("a child whose removal was not carried out");
-        if (table_.load(merged.words[i])->kind == RecordKind::node_removal) return fail("a removed child");
-        if (table_.load(merged.words[i])->head->low != merged.keys[i])
-          return fail("a child that does not begin at its separator");
-        if (Types::child(newest, merged.keys[i]) != merged.words[i])
-          return fail("a child that a search does not find");
-      }
-      low = head.high;
-      id = head.right;
-    }
   }
 
   MappingTable<Record> table_;
