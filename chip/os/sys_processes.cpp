@@ -184,11 +184,9 @@ void Process::Impl::end_threads(const Thread* but) {
     for (int signal = 1; signal <= abi::kSignals && !info(*thread).pending.empty(); ++signal)
       drop_pending(info(*thread).pending, signal);
     thread->state = ThreadState::exited;
-    if (is_shared) {
-      release_robust_list(*thread);
-      if (thread->clear_child_tid != 0 && user.put<std::uint32_t>(thread->clear_child_tid, 0))
-        futex_wake(thread->clear_child_tid, 1, ~std::uint32_t{0});
-    }
+    release_robust_list(*thread);  // other processes may have mapped its locks
+    if (is_shared && thread->clear_child_tid != 0 && user.put<std::uint32_t>(thread->clear_child_tid, 0))
+      futex_wake(thread->clear_child_tid, 1, ~std::uint32_t{0});
     if (thread.get() != kernel.in_call && observer != nullptr) observer->on_ended(*thread);
   }
 }

@@ -279,6 +279,39 @@ static void shared(void) {
   say("counted together", shared->count);
 }
 
+// A robust mutex in shared memory whose owner ends: by itself, by a signal, by executing. Another process
+// waits.
+static void owners_of_locks(void) {
+  pthread_mutex_t* lock = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(lock, &attributes);
+  for (int way = 0; way < 3; ++way) {
+    int ends[2];
+    char byte = 0;
+    if (pipe(ends) != 0) exit(1);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      pthread_mutex_lock(lock);
+      if (write(ends[1], &byte, 1) != 1) _exit(1);
+      if (way == 1) pause();
+      for (volatile int i = 0; i < 20000; ++i) continue;
+      if (way == 2) execl(self, self, "ends", NULL);
+      _exit(7);
+    }
+    if (read(ends[0], &byte, 1) != 1) exit(1);
+    if (way == 1) kill(pid, SIGKILL);
+    say("the owner is dead", pthread_mutex_lock(lock) == EOWNERDEAD);
+    say("consistent", pthread_mutex_consistent(lock));
+    say("unlocked", pthread_mutex_unlock(lock));
+    say("ended", ended(pid));
+    close(ends[0]);
+    close(ends[1]);
+  }
+}
+
 static void limits(void) {
   struct rlimit limit = {7, 100}, seen;
   say("setrlimit", setrlimit(RLIMIT_NOFILE, &limit));
@@ -294,6 +327,7 @@ int main(int count, char** arguments) {
     printf("%d\n", getpid());
     return 12;
   }
+  if (count > 1 && strcmp(arguments[1], "ends") == 0) return 8;
   if (count > 1) {  // executed
     for (int i = 1; i < count; ++i) printf("[%s]", arguments[i]);
     printf(" %d\n", fcntl(3, F_GETFD));
@@ -305,6 +339,7 @@ int main(int count, char** arguments) {
   executes();
   threads();
   shared();
+  owners_of_locks();
   limits();
   return 0;
 }
