@@ -266,10 +266,20 @@ std::int64_t Process::Impl::sys_copy_file_range(Call& call) {
     if (*offset < 0) return -EINVAL;
     at[i] = *offset;
   }
-  if (from == to) return -EINVAL;
-  if (!begin_file_access(*from, at[0], call.a[4], false)) return -EFAULT;
-  if (!begin_file_access(*to, at[1], call.a[4], true)) return -EFAULT;
-  const std::int64_t done = copy_between(*from, at[0], *to, at[1], call.a[4]);
+  if ((to->flags & abi::kAppend) != 0) return -EBADF;
+  abi::Stat source{}, target{};
+  if (from->stat(source) < 0 || to->stat(target) < 0) return -EINVAL;
+  // Within a file the two ranges must not overlap: what is copied is what was there before.
+  const std::int64_t left = std::max<std::int64_t>(source.size - at[0], 0);
+  const std::uint64_t bytes = std::min(call.a[4], static_cast<std::uint64_t>(left));
+  const auto end_of = [bytes](std::int64_t begin) { return static_cast<std::uint64_t>(begin) + bytes; };
+  const bool is_same = source.dev == target.dev && source.ino == target.ino;
+  if (is_same && end_of(at[1]) > static_cast<std::uint64_t>(at[0]) &&
+      end_of(at[0]) > static_cast<std::uint64_t>(at[1]))
+    return -EINVAL;
+  if (!begin_file_access(*from, at[0], bytes, false)) return -EFAULT;
+  if (!begin_file_access(*to, at[1], bytes, true)) return -EFAULT;
+  const std::int64_t done = copy_between(*from, at[0], *to, at[1], bytes);
   file_changed(*to);
   if (done < 0) return done;
   for (unsigned i = 0; i < 2; ++i) {

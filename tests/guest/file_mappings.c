@@ -90,6 +90,17 @@ static void shared_with_calls(void) {
   pwrite(other, "copied", 7, 0);
   printf("copy_file_range %zd", copy_file_range(other, &source, fd, &target, 7, 0));
   printf(" %s\n", p + 3 * kPage);
+  source = 3 * kPage, target = 2 * kPage;
+  printf("within the file %zd", copy_file_range(fd, &source, fd, &target, 7, 0));
+  printf(" %s", p + 2 * kPage);
+  source = 0, target = 4 * kPage;
+  printf(", to its end %zd", copy_file_range(fd, &source, fd, &target, 100 * kPage, 0));
+  ftruncate(fd, 4 * kPage);
+  source = 0, target = 3;
+  printf(", overlapping %d", copy_file_range(fd, &source, fd, &target, 7, 0) < 0 ? errno : 0);
+  int appends = open("other.tmp", O_WRONLY | O_APPEND);
+  printf(", appending %d\n", copy_file_range(fd, &source, appends, &target, 7, 0) < 0 ? errno : 0);
+  close(appends);
   // A buffer of a call may lie in the mapping of the file that it is about.
   pread(fd, p, 6, kPage);
   printf("onto itself %s\n", p);
