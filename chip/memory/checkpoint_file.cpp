@@ -12,7 +12,7 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::string_view kKind = "rubato-chip checkpoint 3\n";
+constexpr std::string_view kKind = "rubato-chip checkpoint 4\n";
 constexpr std::size_t kPiece = std::size_t{1} << 24;  // zlib counts in 32 bits
 constexpr std::uint64_t kLongestText = std::uint64_t{1} << 32;
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,31 @@ constexpr std::string_view kChipFiles[] = {"/proc/cpuinfo", "/sys/devices/system
 
 [[noreturn]] void refuse(std::string_view what) {
   throw UsageError("a checkpoint cannot be taken: {}", what);
+}
+
+/// A lock of its owner ends with the file's last descriptor, so that none is missed.
+bool is_locked(FileLocks& locks, const OpenFile& file) {
+  struct stat info {};
+  if (file.host_fd() < 0 || ::fstat(file.host_fd(), &info) != 0) return false;
+  FileLocks::Lock any{.file = {info.st_dev, info.st_ino}, .pid = -1, .is_exclusive = true};  // of no owner
+  for (const auto kind : {FileLocks::Kind::range, FileLocks::Kind::whole}) {
+    any.kind = kind;
+    if (locks.conflict(any) != nullptr) return true;
+  }
+  return false;
+}
+
+std::uint64_t size_of(OpenFile& file) {
+  abi::Stat now{};
+  return file.stat(now) == 0 ? static_cast<std::uint64_t>(now.size) : 0;
+}
+
+/// A file that has changed would give the program another one's contents, from its middle on.
+void check_size(const CheckpointReader& file, const std::string& path, std::uint64_t then,
+                std::uint64_t now) {
+  if (then == now) return;
+  throw UsageError("{}: {} had {} bytes when the checkpoint was taken and has {} now: take it anew",
+                   file.path().string(), path, then, now);
 }
 
 std::uint64_t system_call_of(const Thread& thread) { return thread.regs.x[reg::a7]; }
@@ -117,6 +143,7 @@ void Process::save(CheckpointWriter& file) const {
     file.number(range.view.is_shared ? 1 : 0);
     file.number(range.view.offset);
     file.text(range.view.file ? range.view.file->path() : "");
+    file.number(range.view.file ? range.view.file->bytes() : 0);
   }
   p.save_threads(file);
   file.text(streams[1]->written());
@@ -129,10 +156,12 @@ void Process::save(CheckpointWriter& file) const {
     if (open->path.empty()) refuse(fmt::format("descriptor {} is a pipe or a counter", fd));
     if (open->can_write()) refuse(fmt::format("{} is open for writing", open->path));
     if (open.use_count() > 2) refuse(fmt::format("{} is open under several descriptors", open->path));
+    if (is_locked(kernel_->locks, *open)) refuse(fmt::format("{} is locked", open->path));
     if (open->is_directory) refuse(fmt::format("the directory {} is open", open->path));
     const std::int64_t position = open->seek(0, SEEK_CUR);
     file.number(static_cast<std::uint64_t>(fd));
     file.text(open->path);
+    file.number(size_of(*open));
     file.number(open->flags);
     file.number(position < 0 ? kNoPosition : static_cast<std::uint64_t>(position));
     file.number(const_cast<Impl&>(p).files.entry(fd)->closes_on_exec ? 1 : 0);
@@ -157,6 +186,7 @@ void Process::Impl::restore_view(CheckpointReader& file) {
   view.is_shared = file.number() != 0;
   view.offset = file.number();
   const std::string path = file.text();
+  const std::uint64_t size = file.number();
   if (bytes == 0 || ((begin | bytes) & AddressSpace::kPageMask) != 0 || !memory.all_mapped(begin, bytes))
     file.refuse_damaged();
   if (!path.empty()) {
@@ -165,6 +195,7 @@ void Process::Impl::restore_view(CheckpointReader& file) {
     if (fd >= 0) files.close(fd);
     if (!is_open)
       throw UsageError("{}: the program had {} mapped, which cannot be opened", file.path().string(), path);
+    check_size(file, path, size, view.file->bytes());
   }
   if (memory.put_under(begin, bytes, attributes, view) != 0)
     throw UsageError("{}: the host does not map {}, which the program had mapped", file.path().string(),
@@ -196,6 +227,7 @@ void Process::restore(CheckpointReader& file) {
   for (std::string& text : p.printed_before) text = file.text();
   for (std::uint64_t fd = file.number(); fd != kNoPosition; fd = file.number()) {
     const std::string path = file.text();
+    const std::uint64_t size = file.number();
     const auto flags = static_cast<std::uint32_t>(file.number());
     const std::uint64_t position = file.number();
     const bool closes_on_exec = file.number() != 0;
@@ -203,6 +235,7 @@ void Process::restore(CheckpointReader& file) {
     if (opened < 0 || fd >= FileTable::kLimit)
       throw UsageError("{}: the program had {} open, which cannot be opened", file.path().string(), path);
     FileTable::Entry entry = *p.files.entry(opened);
+    check_size(file, path, size, size_of(*entry.file));
     p.files.close(opened);
     entry.closes_on_exec = closes_on_exec;
     if (position != kNoPosition) entry.file->seek(static_cast<std::int64_t>(position), SEEK_SET);

@@ -67,6 +67,7 @@ PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <netinet/in.h>
@@ -94,6 +95,19 @@ static void before(const char* what, const char* file) {
   if (strcmp(what, "stdin") == 0 && read(0, word, 4) != 4) exit(3);
   if (strcmp(what, "closed") == 0) close(0);
   if (strcmp(what, "alarm") == 0) alarm(100);
+  if (strcmp(what, "locks") == 0 && flock(open("locked", O_RDONLY | O_CREAT, 0644), LOCK_SH) != 0) exit(3);
+  if (strcmp(what, "range") == 0) {
+    struct flock all = {.l_type = F_RDLCK};
+    if (fcntl(open("locked", O_RDONLY | O_CREAT, 0644), F_SETLK, &all) != 0) exit(3);
+  }
+  if (strcmp(what, "unlocks") == 0) {
+    const int fd = open(file, O_RDONLY);
+    if (flock(fd, LOCK_EX) != 0 || close(fd) != 0) exit(3);
+  }
+  if (strcmp(what, "mapped") == 0) {
+    const int fd = open(file, O_RDONLY);
+    if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED || close(fd) != 0) exit(3);
+  }
   fflush(stdout);
 }
 __attribute__((noinline)) void behind(const char* what) {
@@ -135,7 +149,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "program"
 
 
-@pytest.mark.parametrize("what", ["", "file", "signal", "port"])
+@pytest.mark.parametrize("what", ["", "file", "signal", "port", "unlocks"])
 def test_memory_files_and_signals_are_restored(rubato_chip: Path, program: Path, tmp_path: Path, what: str) -> None:
     (tmp_path / "input").write_text("abcdefgh")
     words = ["--cores", "1", "--roi", "behind", program, what, str(tmp_path / "input")]
@@ -145,7 +159,7 @@ def test_memory_files_and_signals_are_restored(rubato_chip: Path, program: Path,
     whole = results(rubato_chip, tmp_path / "whole", *words)
     assert results(rubato_chip, tmp_path / "rest", "--restore", tmp_path / "file", *words) == whole
     expected = {"": b"", "file": b"before: abcd, descriptor 3\nbehind: efgh\n", "signal": b"signal 10\n",
-                "port": b"port 32768\nport 32769\n"}[what]
+                "unlocks": b"", "port": b"port 32768\nport 32769\n"}[what]
     assert whole[1].startswith(expected + b"kept hidden ")
 
 
@@ -156,6 +170,8 @@ def test_memory_files_and_signals_are_restored(rubato_chip: Path, program: Path,
     ("stdin", "the program has read its standard input"),
     ("closed", "the program has closed or redirected its descriptor 0"),
     ("alarm", "a timer of the program runs"),
+    ("locks", "/locked is locked"),
+    ("range", "/locked is locked"),
 ])  # fmt: skip
 def test_what_a_checkpoint_cannot_hold_is_said(
         rubato_chip: Path, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str,
@@ -166,6 +182,20 @@ def test_what_a_checkpoint_cannot_hold_is_said(
     assert "a checkpoint cannot be taken: " in done.stderr
     assert sentence in done.stderr
     assert list(tmp_path.glob("file*")) == [], "nothing half-written is left"
+
+
+@pytest.mark.parametrize("what", ["file", "mapped"])
+def test_files_of_another_length_are_refused(rubato_chip: Path, program: Path, tmp_path: Path, what: str) -> None:
+    data = tmp_path / "input"
+    data.write_text("abcdefgh")
+    words = ["--roi", "behind", program, what, str(data)]
+    assert chip(rubato_chip, "--checkpoint", tmp_path / "file", *words).returncode == 0
+    data.write_text("abcdEFGH")
+    assert chip(rubato_chip, "--restore", tmp_path / "file", *words).returncode == 0
+    data.write_text("abcdefg")
+    done = chip(rubato_chip, "--restore", tmp_path / "file", *words)
+    assert done.returncode == 2
+    assert f"{data} had 8 bytes when the checkpoint was taken and has 7 now: take it anew" in done.stderr
 
 
 @pytest.mark.parametrize(("options", "sentence"), [
