@@ -106,7 +106,7 @@ class Merged {
   using Types = Chain<capacity, deltas>;
   using Record = typename Types::Record;
 
-  Merged(const Record* newest, Key from) {
+  [[gnu::always_inline]] Merged(const Record* newest, Key from) {
     const Record* const head = collect(newest, from);
     if (head->kind == RecordKind::base) [[likely]] {
       const auto& base = *static_cast<const typename Types::Base*>(head);
