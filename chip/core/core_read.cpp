@@ -15,7 +15,8 @@ TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags) {
   task.has_timestamp = (flags & CreateFlags::kHasTimestamp) != 0;
   task.timestamp = task.has_timestamp ? hart.x[reg::a5] : 0;
   task.has_locale = (flags & CreateFlags::kHasLocale) != 0;
-  task.locale = task.has_locale ? hart.x[reg::a6] : 0;
+  task.has_place = (flags & CreateFlags::kHasPlace) != 0;
+  task.locale = task.has_locale || task.has_place ? hart.x[reg::a6] : 0;
   task.reads = (flags & CreateFlags::kReads) != 0;
   task.is_named = (flags & CreateFlags::kNamed) != 0;
   task.is_again = (flags & CreateFlags::kAgain) != 0;

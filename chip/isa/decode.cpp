@@ -322,9 +322,10 @@ Insn decode_task(Word w) {
   switch (task) {
     case TaskOp::create: {
       const std::uint32_t arguments = (imm >> CreateFlags::kArgumentsShift) & 7;
+      constexpr std::uint32_t kBoth = CreateFlags::kHasLocale | CreateFlags::kHasPlace;
       good = (imm & CreateFlags::kReserved) == 0 && (imm & CreateFlags::kTypeMask) != 3 &&
-             arguments <= kMaxArguments && (arguments != 0 || (imm & CreateFlags::kNamed) == 0) &&
-             w.rd() == 0;
+             (imm & kBoth) != kBoth && arguments <= kMaxArguments &&
+             (arguments != 0 || (imm & CreateFlags::kNamed) == 0) && w.rd() == 0;
       break;
     }
     case TaskOp::finish:

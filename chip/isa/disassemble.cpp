@@ -131,9 +131,10 @@ std::string task(const Insn& insn) {
     return fmt::format("capsule.on_abort {}", imm >> CreateFlags::kArgumentsShift);
   if (insn.op != Op::task_create) return std::string(mnemonic(insn.op));
   static constexpr std::string_view kTypes[] = {"spec", "nonspec", "mayspec", "?"};
-  return fmt::format("task.create {}{}{}{}{}{}, {}", kTypes[imm & CreateFlags::kTypeMask],
+  return fmt::format("task.create {}{}{}{}{}{}{}, {}", kTypes[imm & CreateFlags::kTypeMask],
                      imm & CreateFlags::kHasTimestamp ? ", timestamp" : "",
                      imm & CreateFlags::kHasLocale ? ", locale" : "",
+                     imm & CreateFlags::kHasPlace ? ", place" : "",
                      imm & CreateFlags::kReads ? ", reads" : "", imm & CreateFlags::kNamed ? ", named" : "",
                      imm & CreateFlags::kAgain ? ", again" : "", (imm >> CreateFlags::kArgumentsShift) & 7);
 }

@@ -11,15 +11,15 @@ namespace rubato::chip::isa {
 
 inline constexpr std::uint32_t kCustom0 = 0x0b;
 
-/// funct3 of each task instruction.
+/// funct3 of each task instruction. Register fields that are not named here are x0.
 enum class TaskOp : std::uint32_t {
-  create = 0,   ///< a7 function, a5 timestamp, a6 locale, a0..a4 arguments; imm = CreateFlags; rd = rs1 = x0
-  finish = 1,   ///< ends the running task; imm = FinishFlags
-  promote = 2,  ///< no-op in a non-speculative task, else an exception (C18); imm = 0
-  read = 3,     ///< rd = the value that imm selects (ReadSelector)
-  region = 4,   ///< imm = RegionOp: enters the task region as its owner or as a worker
-  capsule_call = 5,      ///< imm = CapsuleOp: a7 vector entry, rd x0 or ra; or sets the vector, a0 and a1
-  capsule_return = 6,    ///< depth - 1; goes on at ra; imm = 0
+  create = 0,          ///< a7 function, a5 timestamp, a6 locale or place, a0..a4 arguments; imm = CreateFlags
+  finish = 1,          ///< ends the running task; imm = FinishFlags
+  promote = 2,         ///< no-op in a non-speculative task, else an exception (C18); imm = 0
+  read = 3,            ///< rd = the value that imm selects (ReadSelector)
+  region = 4,          ///< imm = RegionOp: enters the task region as its owner or as a worker
+  capsule_call = 5,    ///< imm = CapsuleOp: a7 vector entry, rd x0 or ra; or sets the vector, a0 and a1
+  capsule_return = 6,  ///< depth - 1; goes on at ra; imm = 0
   capsule_on_abort = 7,  ///< a7 function, a0..a4 arguments; imm[6:4] = their number
 };
 
@@ -28,17 +28,18 @@ enum class CapsuleOp : std::uint32_t { call = 0, vector = 1 };
 /// Calls that may be nested (P21).
 inline constexpr std::uint32_t kMaxCapsuleDepth = 64;
 
-/// imm of `create`. Reserved bits set, type 3, more than 5 arguments, or kNamed without an argument: an
-/// illegal instruction.
+/// imm of `create`. Reserved bits set, type 3, more than 5 arguments, a locale and a place, or kNamed without
+/// an argument: an illegal instruction.
 struct CreateFlags {
   static constexpr std::uint32_t kTypeMask = 0x3;  ///< 0 spec, 1 nonspec, 2 mayspec
   static constexpr std::uint32_t kHasTimestamp = 1u << 2;
   static constexpr std::uint32_t kHasLocale = 1u << 3;
-  static constexpr std::uint32_t kArgumentsShift = 4;  ///< 3 bits: 0 to 5 arguments
-  static constexpr std::uint32_t kReads = 1u << 7;     ///< hint: the task only reads what its locale names
-  static constexpr std::uint32_t kNamed = 1u << 8;     ///< a0 is the function that reports name the task by
-  static constexpr std::uint32_t kAgain = 1u << 9;     ///< a task that ended as waiting, once more
-  static constexpr std::uint32_t kReserved = 0xc00;
+  static constexpr std::uint32_t kArgumentsShift = 4;   ///< 3 bits: 0 to 5 arguments
+  static constexpr std::uint32_t kReads = 1u << 7;      ///< hint: the task only reads what its locale names
+  static constexpr std::uint32_t kNamed = 1u << 8;      ///< a0 is the function that reports name the task by
+  static constexpr std::uint32_t kAgain = 1u << 9;      ///< a task that ended as waiting, once more
+  static constexpr std::uint32_t kHasPlace = 1u << 10;  ///< hint: a6 is a core near which it runs
+  static constexpr std::uint32_t kReserved = 0x800;
 };
 
 /// imm of `finish`.

@@ -43,8 +43,9 @@ constexpr const char* name_of(Kind kind) {
 
 bool same(const TaskDescriptor& a, const TaskDescriptor& b) {
   return a.function == b.function && a.has_timestamp == b.has_timestamp && a.timestamp == b.timestamp &&
-         a.has_locale == b.has_locale && a.locale == b.locale && a.type == b.type &&
-         a.argument_count == b.argument_count && a.reads == b.reads && a.arguments == b.arguments;
+         a.has_locale == b.has_locale && a.has_place == b.has_place && a.locale == b.locale &&
+         a.type == b.type && a.argument_count == b.argument_count && a.reads == b.reads &&
+         a.arguments == b.arguments;
 }
 
 bool is_zero(const std::byte* page) {

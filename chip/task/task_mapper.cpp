@@ -12,6 +12,7 @@ TileId HashTaskMapper::tile_of(Locale locale) const {
 
 TileId HashTaskMapper::map(const TaskDescriptor& task, TileId) {
   if (tiles_ == 1) return TileId{0};
+  if (task.has_place) return TileId{static_cast<std::uint32_t>(task.locale / cores_per_tile_ % tiles_)};
   return task.has_locale ? tile_of(task.locale) : TileId{static_cast<std::uint32_t>(rng_.below(tiles_))};
 }
 

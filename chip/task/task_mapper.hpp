@@ -26,25 +26,28 @@ class TaskMapper {
   virtual TileId map(const TaskDescriptor& task, TileId creator) = 0;
 };
 
-/// Hashes locales over the tiles and scatters tasks without one: the publication's mapper, and the default.
+/// Hashes locales over the tiles, sends a task with a place to the tile of that core, where nothing keeps it
+/// from others of the place, and scatters all others: the publication's mapper, and the default.
 class HashTaskMapper final : public TaskMapper {
  public:
   struct Params {
     std::uint32_t tiles;
+    std::uint32_t cores_per_tile = 1;
     std::uint64_t seed;
   };
-  explicit HashTaskMapper(Params p) : tiles_(p.tiles), salt_(mix64(p.seed)), rng_(p.seed) {}
+  explicit HashTaskMapper(Params p)
+      : tiles_(p.tiles), cores_per_tile_(p.cores_per_tile), salt_(mix64(p.seed)), rng_(p.seed) {}
   TileId map(const TaskDescriptor& task, TileId creator) override;
   TileId tile_of(Locale locale) const;
 
  private:
-  std::uint32_t tiles_;
+  std::uint32_t tiles_, cores_per_tile_;
   std::uint64_t salt_;
   Rng rng_;
 };
 
-/// Ignores the locales of SPEC tasks, to show what placement by locale is worth. They are atomic without
-/// exclusion, but for what they share with non-speculative tasks of their locale, on another tile.
+/// Ignores places and the locales of SPEC tasks, to show what placement is worth. SPEC tasks are atomic
+/// without exclusion, but for what they share with non-speculative tasks of their locale, on another tile.
 class RandomTaskMapper final : public TaskMapper {
  public:
   explicit RandomTaskMapper(HashTaskMapper::Params p) : hash_(p), tiles_(p.tiles), rng_(mix64(p.seed)) {}

@@ -45,8 +45,9 @@ TaskUnits::TaskUnits(const Params& p)
   }
   if (config_.task.mayspec != "mayspec")
     context_.mayspec_type = config_.task.mayspec == "spec" ? TaskType::spec : TaskType::nonspec;
-  context_.mapper =
-      make_task_mapper(config_.task.mapper, {.tiles = config_.tiles(), .seed = mix64(config_.chip.seed)});
+  context_.mapper = make_task_mapper(config_.task.mapper, {.tiles = config_.tiles(),
+                                                           .cores_per_tile = config_.chip.cores_per_tile,
+                                                           .seed = mix64(config_.chip.seed)});
   if (config_.chip.cores > 1) {
     arbiter_ = std::make_unique<Arbiter>(p.config, p.timeline, p.network, p.host);
     context_.arbiter = arbiter_.get();

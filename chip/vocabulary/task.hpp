@@ -24,14 +24,15 @@ using Locale = std::uint64_t;
 struct TaskDescriptor {
   Addr function = 0;
   Timestamp timestamp = 0;  ///< meaningful if has_timestamp
-  Locale locale = 0;        ///< meaningful if has_locale
+  Locale locale = 0;        ///< meaningful if has_locale; if has_place a core, modulo the chip's
   TaskType type = TaskType::mayspec;
   std::uint8_t argument_count = 0;
   bool has_timestamp = false;
   bool has_locale = false;
-  bool reads = false;     ///< hint
-  bool is_named = false;  ///< the first argument is the function that people know it by
-  bool is_again = false;  ///< it ended as waiting before, and is created once more
+  bool has_place = false;  ///< not with a locale; of no meaning once the task has reached its tile
+  bool reads = false;      ///< hint
+  bool is_named = false;   ///< the first argument is the function that people know it by
+  bool is_again = false;   ///< it ended as waiting before, and is created once more
   std::array<std::uint64_t, 5> arguments{};
 
   /// The function that reports name the task by: what `function` calls in the end.

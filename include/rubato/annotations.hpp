@@ -99,11 +99,33 @@ struct Annotations {
   Access access = Access::writes;        ///< hint
   Priority priority = Priority::normal;  ///< hint
   Prefetch prefetch{};                   ///< hint
-  std::optional<std::uint32_t> core{};   ///< hint: where to run
+  std::optional<std::uint32_t> core{};   ///< hint: where to run; for the chip, too: at_place()
   std::optional<std::uint32_t> numa{};   ///< hint: on which NUMA node to run, where .core does not say
   /// Hint: starts behind all waiting tasks, however many: for tasks that create themselves again and again
   /// (servers, actors' turns). If many tasks wait, the newest of those that are not fair may start first.
   bool fair = false;
 };
+
+/// The annotations of a task with a place, as at_place() gives them.
+class PlacedAnnotations {
+ public:
+  /// With .core.
+  constexpr const Annotations& annotations() const { return annotations_; }
+
+ private:
+  friend constexpr PlacedAnnotations at_place(std::uint32_t, Annotations);
+  constexpr PlacedAnnotations(Annotations annotations, std::uint32_t core) : annotations_(annotations) {
+    annotations_.core = core;
+  }
+
+  Annotations annotations_;
+};
+
+/// A hint: the task runs at core `core` or near it, at once with others of that place. The chip counts cores
+/// modulo its own, and asks a locale or a group instead if the task has one; elsewhere it is .core.
+///   create<mayspec>(visit, at_place(vertex / kVerticesPerCore, {.at = distance}), vertex);
+constexpr PlacedAnnotations at_place(std::uint32_t core, Annotations annotations = {}) {
+  return {annotations, core};
+}
 
 }  // namespace rubato::inline v0

@@ -34,6 +34,17 @@ inline void create(F function, Annotations annotations, Args... args) {
   engine::create<type>(std::move(function), annotations, args...);
 }
 
+/// Likewise, a task with a place: create<spec>(visit, at_place(core, {.at = 7}), vertex).
+template <TaskType type, class F, class... Args>
+inline void create(F function, PlacedAnnotations placed, Args... args) {
+  engine::check_task<F, Args...>();
+#if defined(RUBATO_ENGINE_CHIP)
+  engine::create<type>(std::move(function), placed, args...);
+#else
+  engine::create<type>(std::move(function), placed.annotations(), args...);
+#endif
+}
+
 /// Creation without a task type: refused with a sentence.
 template <class F, class... Args>
 inline void create(F, Annotations, Args...) {

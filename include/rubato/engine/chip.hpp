@@ -265,8 +265,32 @@ template <TaskType type, std::uint32_t more = 0, class... Words>
   create_plain<type, sizeof...(Words), more>(a, operands);
 }
 
-template <TaskType type, class Pointer, class... Parameters, class... Args>
-[[gnu::always_inline]] inline void create_pointer(const Annotations& a, Pointer function,
+/// A task with a place, whose number stands where a locale would. One with a locale goes to the tile where
+/// that keeps its tasks apart. One with a group is created again and again, so it has no place.
+template <TaskType type, std::uint32_t more = 0, class... Words>
+[[gnu::always_inline]] inline void create_words(const PlacedAnnotations& placed, std::uint64_t function,
+                                                Words... words) {
+  const Annotations& a = placed.annotations();
+  if (a.on || a.group != nullptr || a.after != nullptr)
+    return create_words<type, more>(a, function, words...);
+  constexpr auto flags = static_cast<std::uint32_t>(type) | more | instruction::kHasPlace;
+  instruction::CreateOperands operands;
+  operands.function = function;
+  operands.on = *a.core;
+  unsigned i = 0;
+  ((operands.arguments[i++] = words), ...);
+  static_cast<void>(i);
+  if (a.at) {
+    operands.at = *a.at;
+    instruction::create<flags | instruction::kHasTimestamp, sizeof...(Words)>(operands);
+  } else {
+    instruction::create<flags, sizeof...(Words)>(operands);
+  }
+}
+
+/// `A`, here and below: Annotations or PlacedAnnotations.
+template <TaskType type, class A, class Pointer, class... Parameters, class... Args>
+[[gnu::always_inline]] inline void create_pointer(const A& a, Pointer function,
                                                   std::type_identity<void(Parameters...)>, Args... args) {
   static_assert(
       (is_task_argument<std::remove_cvref_t<Parameters>> && ...) && (!std::is_reference_v<Parameters> && ...),
@@ -286,8 +310,8 @@ template <TaskType type, class Pointer, class... Parameters, class... Args>
   }
 }
 
-template <TaskType type, class F, std::size_t... state, class... Args>
-[[gnu::always_inline]] inline void create_stateful(const Annotations& a, const F& function,
+template <TaskType type, class A, class F, std::size_t... state, class... Args>
+[[gnu::always_inline]] inline void create_stateful(const A& a, const F& function,
                                                    std::index_sequence<state...> words, Args... args) {
   std::uint64_t whole[sizeof...(state)] = {};
   std::memcpy(whole, &function, sizeof(F));
@@ -295,8 +319,8 @@ template <TaskType type, class F, std::size_t... state, class... Args>
                      whole[state]..., pack<Args>(args)...);
 }
 
-template <TaskType type, class F, class... Args>
-[[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
+template <TaskType type, class F, class A, class... Args>
+[[gnu::always_inline]] inline void create(F function, const A& a, Args... args) {
   constexpr bool is_small = is_small_callable<F, sizeof...(Args)>;
   static_assert(
       is_portable_function<F> || is_small,

@@ -21,6 +21,7 @@ inline constexpr std::uint32_t kArgumentsShift = 4;
 inline constexpr std::uint32_t kReads = 1u << 7;
 inline constexpr std::uint32_t kNamed = 1u << 8;
 inline constexpr std::uint32_t kAgain = 1u << 9;
+inline constexpr std::uint32_t kHasPlace = 1u << 10;
 // imm of finish
 inline constexpr std::uint32_t kWaits = 1u << 0;
 // imm of read
@@ -51,7 +52,8 @@ inline std::uint64_t read() {
   return value;
 }
 
-/// Operands of create besides its flags. `at` and `on` are looked at only if the flags say so.
+/// Operands of create besides its flags. `at` and `on` are looked at only if the flags say so. `on`: the
+/// locale, or the place.
 struct CreateOperands {
   std::uint64_t function;
   std::uint64_t at;
@@ -73,7 +75,7 @@ template <std::uint32_t flags, unsigned count>
   } else {
     asm("" : "=r"(a5));
   }
-  if constexpr ((flags & kHasLocale) != 0) {
+  if constexpr ((flags & (kHasLocale | kHasPlace)) != 0) {
     a6 = operands.on;
   } else {
     asm("" : "=r"(a6));

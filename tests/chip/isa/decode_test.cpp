@@ -365,6 +365,7 @@ TEST(Decode, TaskInstructions) {
   EXPECT_EQ(text(task_word(TaskOp::create, 0x3d)), "task.create nonspec, timestamp, locale, 3");
   EXPECT_EQ(text(task_word(TaskOp::create, 0x50)), "task.create spec, 5");
   EXPECT_EQ(text(task_word(TaskOp::create, 0x322)), "task.create mayspec, named, again, 2");
+  EXPECT_EQ(text(task_word(TaskOp::create, 0x416)), "task.create mayspec, timestamp, place, 1");
   EXPECT_EQ(text(task_word(TaskOp::finish, 0)), "task.finish");
   EXPECT_EQ(text(task_word(TaskOp::finish, 1)), "task.finish waits");
   EXPECT_EQ(text(task_word(TaskOp::promote, 0)), "task.promote");
@@ -382,7 +383,7 @@ TEST(Decode, ReservedTaskEncodingsAreIllegal) {
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 3))) << "type 3";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 6u << 4))) << "six arguments";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x100))) << "named, without an argument";
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x400))) << "reserved flag";
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x408))) << "a locale and a place";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x800))) << "reserved flag";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 1, 1))) << "rd";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 1, 0, 1))) << "rs1";

@@ -29,6 +29,7 @@ static_assert(guest::kArgumentsShift == chip::CreateFlags::kArgumentsShift);
 static_assert(guest::kReads == chip::CreateFlags::kReads);
 static_assert(guest::kNamed == chip::CreateFlags::kNamed);
 static_assert(guest::kAgain == chip::CreateFlags::kAgain);
+static_assert(guest::kHasPlace == chip::CreateFlags::kHasPlace);
 static_assert(guest::kWaits == chip::FinishFlags::kWaits);
 static_assert(guest::kTimestamp == value(chip::ReadSelector::timestamp));
 static_assert(guest::kIsTimestamped == value(chip::ReadSelector::is_timestamped));

@@ -276,6 +276,18 @@ TEST(HashTaskMapper, SendsOneLocaleToOneTileWhoeverCreatesTheTask) {
   }
 }
 
+TEST(HashTaskMapper, SendsTasksWithAPlaceToTheTileOfThatCoreModuloTheChips) {
+  HashTaskMapper mapper({.tiles = 6, .cores_per_tile = 4, .seed = 1}), scattered({.tiles = 6, .seed = 1});
+  for (std::uint32_t place = 0; place < 100; ++place) {
+    TaskDescriptor task;
+    task.has_place = true;
+    task.locale = place;
+    EXPECT_EQ(mapper.map(task, TileId{place % 6}), TileId{place % 24 / 4}) << place;
+    EXPECT_EQ(mapper.map({}, TileId{0}), scattered.map({}, TileId{0}))
+        << "others go where they went without it";
+  }
+}
+
 TEST(HashTaskMapper, ScattersTasksWithoutLocaleEvenlyAndRepeatably) {
   HashTaskMapper a({.tiles = 16, .seed = 1}), b({.tiles = 16, .seed = 1}), c({.tiles = 16, .seed = 2});
   std::vector<unsigned> count(16);

@@ -147,6 +147,24 @@ TEST(Dispatch, OneLocaleNeverOverlapsAndOthersRunMeanwhile) {
   EXPECT_LE(chip.end.value, 10 * 105u + 800);
 }
 
+TEST(Dispatch, TasksOfOnePlaceRunOnItsTileAtOnce) {
+  const Config config = small_config(8, 4);
+  Table table;
+  std::vector<TaskDescriptor> tasks;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    tasks.push_back(make({.name = i, .at = 0}));
+    tasks.back().has_place = true;
+    tasks.back().locale = 5;
+    table.scripts[i] = {.gap = 1, .tail = 100, .children = {}};
+  }
+  FakeChip chip(config, table, constant(1));
+  chip.run(tasks);
+  for (const auto& [id, event] : chip.events) EXPECT_GE(event.core, 4u) << "the tile of cores 4 to 7";
+  // Four at a time: the time of five tasks or a little more.
+  EXPECT_GE(chip.end.value, 5 * 105u);
+  EXPECT_LE(chip.end.value, 5 * 105u + 800);
+}
+
 TEST(Dispatch, MayspecRunsAsNonspec) {
   const Config config = small_config(8, 4);
   std::vector<TaskDescriptor> tasks;
