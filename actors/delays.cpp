@@ -30,7 +30,7 @@ struct TimerOwner {
 
 std::uint64_t clock_nanoseconds() { return actor_nanoseconds(); }
 
-std::uint64_t time_of(TaskClock::duration delay) {
+std::uint64_t time_of(Duration delay) {
   const Time at = time_after(actor_nanoseconds(), delay);
   if (at >= kNever) misuse(errors::never_later());
   return at;

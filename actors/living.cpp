@@ -137,7 +137,7 @@ void stop_those_without_parent(const std::vector<LivingActor>& actors) {
 
 }  // namespace
 
-std::vector<LivingActor> shutdown(Duration deadline) {
+std::vector<LivingActor> shutdown(AnyDuration deadline) {
   if (engine::is_in_task()) engine::throw_misuse(errors::shutdown_in_a_task());
   const std::uint64_t until = engine::time_after(engine::actor_nanoseconds(), deadline);
   std::vector<LivingActor> left;

@@ -212,7 +212,7 @@ void create(Coroutine coroutine, Annotations annotations) {
 inline engine::Completed completed(TaskGroup& group) { return {&group}; }
 /// For co_await in a Coroutine: goes on when the delay has passed, or at that time. Errors: as those of
 /// create_later().
-inline engine::Passed passed(TaskClock::duration delay) { return {engine::time_of(delay)}; }
+inline engine::Passed passed(AnyDuration delay) { return {engine::time_of(delay)}; }
 /// The same at a point in time.
 inline engine::Passed passed(TaskClock::time_point when) { return {engine::time_of(when)}; }
 

@@ -43,6 +43,7 @@ void create_later(When, F, Annotations, Args...) {
 #include <type_traits>
 #include <utility>
 
+#include "rubato/duration.hpp"
 #include "rubato/errors.hpp"
 #include "rubato/group.hpp"
 #include "rubato/outside_event.hpp"
@@ -101,7 +102,7 @@ class Delay : public std::enable_shared_from_this<Delay> {
 };
 
 /// Nanoseconds of the clock. Errors: TaskError if the time never comes.
-std::uint64_t time_of(TaskClock::duration delay);
+std::uint64_t time_of(Duration delay);
 std::uint64_t time_of(TaskClock::time_point when);
 
 /// A task's part in its delay.
@@ -180,7 +181,7 @@ DelayedTask create_delayed(std::uint64_t at, F function, Annotations annotations
 /// Creates a task that calls function(args...) when `delay` has passed; 0 or less: at once. Otherwise as
 /// create(). Errors: those of create(); TaskError for .after, and for a delay that never ends.
 template <TaskType type, class F, class... Args>
-DelayedTask create_later(TaskClock::duration delay, F function, Annotations annotations, Args... args) {
+DelayedTask create_later(AnyDuration delay, F function, Annotations annotations, Args... args) {
   return engine::create_delayed<type>(engine::time_of(delay), std::move(function), annotations, args...);
 }
 /// The same at a point in time; one that has passed: at once.

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "rubato/actors.hpp"
@@ -260,12 +261,40 @@ TEST(Timers, LeaveOutWhatASlowActorHasNotHandled) {
   EXPECT_LE(waiting, 1);
 }
 
+// Times that nanoseconds cannot say.
+static_assert(AnyDuration(hours::max()) == kForever && AnyDuration(hours::min()) == Duration::min());
+static_assert(AnyDuration(std::chrono::duration<std::uint64_t>(~std::uint64_t{0})) == kForever);
+static_assert(AnyDuration(std::chrono::duration<int>(2'000'000'000)).count() == 2'000'000'000'000'000'000);
+static_assert(AnyDuration(milliseconds(-5)) == milliseconds(-5) && AnyDuration() == Duration::zero());
+static_assert(AnyDuration(Duration::min()) == Duration::min() && AnyDuration(kForever) == kForever);
+static_assert(!std::is_convertible_v<std::chrono::duration<double>, AnyDuration>, "as std::chrono has it");
+static_assert(!std::is_convertible_v<int, AnyDuration>);
+
+TEST(Timers, LetAnswersComeWithinTheLongestTime) {
+  struct Inquiry {
+    using reply = int;
+  };
+  struct Informer : behavior<Inquiry> {
+    int on(Inquiry) { return 7; }
+  };
+  const auto server = spawn<Informer>();
+  int answered = 0;
+  AskError failed{};
+  server.ask(Inquiry{}, {.timeout = std::chrono::seconds::max()})
+      .then([&](int a) { answered = a; }, [&](AskError e) { failed = e; });
+  run();
+  EXPECT_EQ(answered, 7) << static_cast<int>(failed);
+  EXPECT_TRUE(shutdown(hours::max()).empty());
+}
+
 TEST(Timers, NeverComeAfterForever) {
   struct Patient : behavior<Tick, Go> {
     Patient() {
       after(kForever, Tick{});
       after(kForever - Duration(1), Tick{});
       every(kForever, Tick{});
+      after(hours::max(), Tick{});
+      every(std::chrono::seconds::max(), Tick{});
       cancelled_ = after(kForever, Tick{});
       after(milliseconds(5), Go{});
     }

@@ -248,6 +248,9 @@ ERROR_CASE(a_delayed_task_with_after, "create_later\\(\\) is called with .after"
   create_later<nonspec>(1ms, [] {}, {.after = &group});
 }
 
+ERROR_CASE(a_delay_beyond_the_nanoseconds, "create_later\\(\\) is called with a time that never comes") {
+  create_later<nonspec>(std::chrono::hours::max(), [] {}, {});
+}
 ERROR_CASE(a_delay_without_end, "create_later\\(\\) is called with a time that never comes") {
   create_later<nonspec>(TaskClock::duration::max(), [] {}, {});
 }

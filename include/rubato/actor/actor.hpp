@@ -3,32 +3,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
 #include <type_traits>
 #include <utility>
 
+#include "rubato/duration.hpp"
 #include "rubato/engine/actors.hpp"
 
 namespace rubato::inline v0 {
-
-/// Type of delays, periods and time limits.
-using Duration = std::chrono::nanoseconds;
-/// No time limit.
-inline constexpr Duration kForever = Duration::max();
 
 /// How a message is sent.
 struct Send {
   Priority priority = Priority::normal;  ///< high needs Spawn::urgent
   /// How long a thread outside waits for room in a full mailbox that mutes; then send() is an error.
-  Duration patience = kForever;
+  AnyDuration patience = kForever;
 };
 /// How a request is sent.
 struct Ask {
   /// The asker gets AskError::timeout if there is no answer until then.
-  Duration timeout = kForever;
+  AnyDuration timeout = kForever;
 };
 /// Result of try_send(): the fate of the message.
 enum class Sent : std::uint8_t { accepted, full, stopped };

@@ -295,7 +295,7 @@ class [[nodiscard]] answer {
   /// Blocks. Outside tasks only: after run(), or on another thread than run(), also before run() has begun if
   /// a native::hold() is open.
   /// Errors: TaskError in a task, if nothing runs, and if there is no answer before run() ends.
-  R get(Duration patience = kForever) && {
+  R get(AnyDuration patience = kForever) && {
     using Clock = std::chrono::steady_clock;
     if (engine::is_in_task())
       engine::throw_misuse("answer::get() is called in a task, which it would block: use then()");
@@ -326,7 +326,7 @@ class [[nodiscard]] answer<void> : public answer<engine::Nothing> {
  public:
   using answer<engine::Nothing>::answer;
   /// Waits as get() of other answers does.
-  void get(Duration patience = kForever) && {
+  void get(AnyDuration patience = kForever) && {
     static_cast<void>(static_cast<answer<engine::Nothing>&&>(*this).get(patience));
   }
 };

@@ -64,7 +64,7 @@ class behavior {
   /// Sends to this actor, later; after kForever never. A pending timer keeps run() open. It is cancelled when
   /// this actor stops, is killed or is made again.
   template <MessageOf<Messages...> M>
-  timer after(Duration delay, M&& message) {
+  timer after(AnyDuration delay, M&& message) {
     using Message = std::remove_cvref_t<M>;
     static_cast<void>(running("after()"));
     return timer(engine::add_timer(delay, Duration::zero(),
@@ -73,7 +73,7 @@ class behavior {
   /// Again and again, until it is cancelled as one of after() is. A message that is due while the one before
   /// still waits is left out. Errors: TaskError if the period is not above 0.
   template <MessageOf<Messages...> M>
-  timer every(Duration period, M message) {
+  timer every(AnyDuration period, M message) {
     static_assert(std::is_copy_constructible_v<M>, "every() sends copies of its message");
     static_cast<void>(running("every()"));
     engine::check_period(period);
@@ -84,7 +84,7 @@ class behavior {
   /// Idle comes as a message when this actor has handled no other for so long: once, until it has handled
   /// one. A pending time-out keeps run() open. It ends when the actor stops or is made again, and by
   /// kForever. Errors: TaskError if the period is not above 0.
-  void idle_after(Duration period) {
+  void idle_after(AnyDuration period) {
     static_assert((std::same_as<Idle, Messages> || ...),
                   "an actor with a time-out for idleness has Idle among its messages");
     engine::set_idle_timeout(running("idle_after()"), period);

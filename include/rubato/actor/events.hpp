@@ -347,7 +347,7 @@ class events {
     });
   }
   /// At most one event in each `period`: those that come too soon after it are left out.
-  events throttle(Duration period) const {
+  events throttle(AnyDuration period) const {
     return derived<T>([from = *this, period](const auto& link, engine::ObserverOf<T> next) {
       from.listen(link, std::make_unique<engine::Throttle<T>>(period, std::move(next)));
     });

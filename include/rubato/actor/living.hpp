@@ -39,7 +39,7 @@ std::vector<LivingActor> living_actors();
 /// most. @returns those that are left, as they were when the call began; an actor that does not end may be in
 /// a handler that never returns. If nothing runs it calls run(), which no deadline ends. Errors: TaskError in
 /// a task, and if no list of the living actors could be made in time since a task never ends.
-std::vector<LivingActor> shutdown(Duration deadline = kForever);
+std::vector<LivingActor> shutdown(AnyDuration deadline = kForever);
 /// The living actors as text, a line for each: at most `most`, and how many others there are.
 std::string living_actors_text(unsigned most = 1000);
 /// The living actors by behavior, and ActorCounters, as a page for Prometheus (text format 0.0.4).

@@ -38,7 +38,7 @@ class manual_clock {
 
   /// Runs what there is to run, moves the clock to each timer that is due within `time`, one after the other,
   /// and runs what comes of it. Errors: those of run().
-  void advance(Duration time) {
+  void advance(AnyDuration time) {
     const std::uint64_t until = engine::actor_nanoseconds() + static_cast<std::uint64_t>(time.count());
     do {
       engine::run();

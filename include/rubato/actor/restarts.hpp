@@ -4,14 +4,16 @@
 
 #include <chrono>
 
+#include "rubato/duration.hpp"
+
 namespace rubato::inline v0 {
 
 /// Limits of Directive::restart. One restart more escalates.
 struct Restarts {
-  unsigned most = 5;                                ///< within that time
-  std::chrono::nanoseconds within{10'000'000'000};  ///< from the first of them on
-  std::chrono::nanoseconds delay{0};  ///< before the first; each further one waits twice as long
-  std::chrono::nanoseconds most_delay{60'000'000'000};  ///< no longer than that
+  unsigned most = 5;                              ///< within that time
+  AnyDuration within = std::chrono::seconds(10);  ///< from the first of them on
+  AnyDuration delay{};                            ///< before the first; each further one waits twice as long
+  AnyDuration most_delay = std::chrono::seconds(60);  ///< no longer than that
   /// Whether all are the same.
   bool operator==(const Restarts&) const = default;
 };
