@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -53,6 +54,7 @@ class BenchReader {
       line = trimmed(line.substr(0, line.find('#')));
       if (!line.empty()) statement(line);
     }
+    drive_levels();
     drive_constants();
     if (circuit_.gates() == 0)
       reader_.fail(std::string("the file holds no circuit: ") + kForms + " was expected");
@@ -113,8 +115,9 @@ class BenchReader {
   GateKind kind(std::string_view word) {
     static const std::unordered_map<std::string, GateKind> kKinds = {
         {"and", GateKind::and_}, {"nand", GateKind::nand}, {"or", GateKind::or_},   {"nor", GateKind::nor},
-        {"xor", GateKind::xor_}, {"xnor", GateKind::xnor}, {"not", GateKind::inv},  {"buf", GateKind::buf},
-        {"buff", GateKind::buf}, {"dff", GateKind::dff},   {"dff0", GateKind::dff}, {"dff1", GateKind::dff}};
+        {"xor", GateKind::xor_}, {"xnor", GateKind::xnor}, {"nxor", GateKind::xnor}, {"not", GateKind::inv},
+        {"inv", GateKind::inv},  {"buf", GateKind::buf},   {"buff", GateKind::buf},  {"dff", GateKind::dff},
+        {"dff0", GateKind::dff}, {"dff1", GateKind::dff},  {"dffrse", GateKind::dff}};
     const auto found = kKinds.find(lower(word));
     if (found != kKinds.end()) return found->second;
     reader_.fail(quoted(word) +
@@ -131,6 +134,16 @@ class BenchReader {
     become(g, GateKind::dff, std::move(pins));
   }
 
+  /// The D pin of ABC's flip-flop, which also has reset, set, enable and a fourth pin, all of them unused.
+  std::string_view data_alone(std::string_view list) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    std::string others = lower(list.substr(end));
+    std::erase_if(others, [](char c) { return c <= ' '; });
+    if (others != ",gnd,gnd,gnd,gnd")
+      reader_.fail("DFFRSE(NET, gnd, gnd, gnd, gnd) was expected: reset, set and enable are not simulated");
+    return list.substr(0, end);
+  }
+
   /// `state`: the digit of DFF0 or DFF1, or another character.
   bool begins_at_one(char state) {
     if (state == '0' || state == '1') return state == '1';
@@ -140,9 +153,8 @@ class BenchReader {
   void statement(std::string_view line) {
     const std::size_t open = line.find('('), equals = line.find('=');
     if (open == std::string_view::npos && equals != std::string_view::npos) {
-      const std::string level = lower(trimmed(line.substr(equals + 1)));
-      if (level == "vdd" || level == "gnd")
-        return constant(drive(net(line.substr(0, equals))), level == "vdd");
+      if (const auto value = level(trimmed(line.substr(equals + 1))))
+        return constant(drive(net(line.substr(0, equals))), *value);
     }
     if (open == std::string_view::npos || line.back() != ')') {
       reader_.fail(quoted(line) + " is none of " + kForms);
@@ -156,7 +168,7 @@ class BenchReader {
     if (lower(word.substr(0, 3)) == "lut" && word.size() > 3 && word[3] <= ' ')
       return table(g, trimmed(word.substr(3)), list);
     const GateKind gate_kind = kind(word);
-    std::vector<std::uint32_t> pins = nets(list);
+    std::vector<std::uint32_t> pins = nets(lower(word) == "dffrse" ? data_alone(list) : list);
     if (gate_kind == GateKind::dff) return flip_flop(g, word.back(), std::move(pins));
     const bool is_unary = gate_kind == GateKind::inv || gate_kind == GateKind::buf;
     if (is_unary && pins.size() != 1) {
@@ -191,6 +203,22 @@ class BenchReader {
     driven_at_[gate] = reader_.line_number();
     become(gate, gate_kind, std::move(pins));
     return gate;
+  }
+
+  static std::optional<bool> level(std::string_view word) {
+    const std::string name = lower(word);
+    if (name != "vdd" && name != "gnd") return std::nullopt;
+    return name == "vdd";
+  }
+
+  /// Gates may read the levels as nets, vdd and gnd, which no statement drives.
+  void drive_levels() {
+    for (std::uint32_t g = 0; g < circuit_.gates(); ++g) {
+      const auto value = driven_at_[g] == 0 ? level(circuit_.names[g]) : std::nullopt;
+      if (!value) continue;
+      driven_at_[g] = named_at_[g];
+      constant(g, *value);
+    }
   }
 
   void constant(std::uint32_t g, bool value) { constants_.push_back({g, value}); }

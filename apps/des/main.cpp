@@ -214,7 +214,7 @@ int run_des(const Options& o) {
               waveform_checksum(result));
   if (o.has_log) std::printf("logged: %zu\n", result.log.size());
   if (!o.vcd.empty()) {
-    write_vcd(o.vcd, "circuit", circuit, result.log, (stimulus.vectors.size() + 1) * period);
+    write_vcd(o.vcd, "circuit", circuit, result.log, (stimulus.vectors.size() + 1) * period, o.resolution);
   }
   if (!o.tasks.verify) return 0;
   const bool passed = check_settled(circuit, stimulus, result) && check_known(made, stimulus, result) &&

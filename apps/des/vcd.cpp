@@ -22,10 +22,11 @@ std::string code(std::uint32_t net) {
 }  // namespace
 
 void write_vcd(const std::string& path, const std::string& scope, const Circuit& circuit,
-               const std::vector<Change>& log, std::uint64_t end) {
+               const std::vector<Change>& log, std::uint64_t end, Resolution unit) {
   OutputFile file(path);
   std::FILE* const out = file.get();
-  std::fprintf(out, "$version Rubato des $end\n$timescale 10ps $end\n$scope module %s $end\n", scope.c_str());
+  std::fprintf(out, "$version Rubato des $end\n$timescale 1%s $end\n$scope module %s $end\n",
+               unit == Resolution::fs ? "fs" : "ps", scope.c_str());
   for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
     std::fprintf(out, "$var wire 1 %s %s $end\n", code(g).c_str(), circuit.names[g].c_str());
   }

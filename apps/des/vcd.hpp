@@ -8,10 +8,11 @@
 
 namespace rubato::apps {
 
-/// All nets as one-bit wires of scope `scope`, from their values with all inputs 0 at time 0; one unit of
-/// time is 10 ps. `log` as in SimulationResult; `end` is the last time shown. The same bytes for the same
+/// All nets as one-bit wires of scope `scope`, from their values with all inputs 0 at time 0; `unit`:
+/// that of times. `log` as in SimulationResult; `end` is the last time shown. The same bytes for the same
 /// input: no date. @throws InputError if the file cannot be written.
 void write_vcd(const std::string& path, const std::string& scope, const Circuit& circuit,
-               const std::vector<Change>& log, std::uint64_t end);
+               const std::vector<Change>& log, std::uint64_t end,
+               Resolution unit = Resolution::ps);
 
 }  // namespace rubato::apps

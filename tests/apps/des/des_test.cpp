@@ -303,6 +303,49 @@ G12 = NOR(G1, G7)
 G13 = NOR(G2, G12)
 )";
 
+TEST(BenchReader, ReadsFlipFlopsAndLevelsAsAbcWritesThem) {
+  // s27 as tables, with a buffer of a level, and with gates that read levels as nets.
+  Circuit circuit = from_text(R"(# Benchmark "s27" written by ABC
+INPUT(G0)
+INPUT(G1)
+INPUT(G2)
+INPUT(G3)
+OUTPUT(G17)
+OUTPUT(po1)
+OUTPUT(po2)
+G5          = DFFRSE( G10, gnd, gnd, gnd, gnd )
+G6          = DFFRSE( G11, gnd, gnd, gnd, gnd )
+G7          = DFFRSE(G13,GND,gnd,gnd,gnd)
+G17         = LUT 0x1 ( G11 )
+G8          = LUT 0x4 ( G0, G6 )
+G12         = NOR(G1, G7, gnd)
+G9          = LUT 0x15 ( G8, G12, G3 )
+G11         = LUT 0x1 ( G5, G9 )
+G10         = LUT 0x2 ( G0, G11 )
+G13         = INV(G13_n)
+G13_n       = LUT 0xe ( G2, G12 )
+po1         = BUFF(vdd)
+po2         = NXOR(Gnd, G0)
+)");
+  set_delays(circuit, 25, 1);
+  expect_same_as_serial(circuit, 20);
+  Circuit original = from_text(kS27);
+  set_delays(original, 25, 1);
+  const Stimulus stimulus = random_stimulus(circuit, 1000, 50, 3);
+  ASSERT_LT(std::max(critical_path(circuit), critical_path(original)), stimulus.period);
+  const SimulationResult found = simulate_serially(circuit, stimulus, false);
+  const SimulationResult expected = simulate_serially(original, stimulus, false);
+  for (std::size_t k = 0; k < stimulus.vectors.size(); ++k) {
+    const std::uint8_t not_g0 = stimulus.vectors[k][0] == 0 ? 1 : 0;
+    EXPECT_THAT(found.settled[k], ElementsAre(expected.settled[k][0], 1, not_g0)) << k;
+  }
+  const std::string start = "INPUT(a)\nOUTPUT(y)\ny = ";
+  EXPECT_THAT(error_of(start + "DFFRSE(a, a, gnd, gnd, gnd)\n"),
+              HasSubstr(".bench:3: DFFRSE(NET, gnd, gnd, gnd, gnd) was expected: reset, set and enable"));
+  EXPECT_THAT(error_of(start + "DFFRSE(a)\n"), HasSubstr(".bench:3: DFFRSE(NET, gnd, gnd, gnd, gnd)"));
+  EXPECT_THAT(error_of(start + "AND(a, vdd)\nvdd = BUFF(vdd)\n"), HasSubstr("'vdd' depends on itself"));
+}
+
 TEST(FlipFlops, ShowWhatTheirPinWasBeforeTheEdge) {
   Circuit circuit = from_text("INPUT(a)\nOUTPUT(q)\nOUTPUT(r)\nq = DFF(a)\nr = DFF(q)\n");
   set_delays(circuit, 0, 1);  // 40 from the edge
@@ -512,6 +555,10 @@ TEST(Vcd, BeginsInTheInitialState) {
   std::ifstream file(folder / "q.vcd");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_THAT(text, HasSubstr("$dumpvars\n1!\n0\"\n$end\n#240\n0!\n#250\n1\"\n#300\n"));
+  EXPECT_THAT(text, HasSubstr("$timescale 1ps $end\n"));  // the flip-flop's delay is 40 ps
+  write_vcd(folder / "q.vcd", "circuit", circuit, result.log, 300, Resolution::fs);
+  std::ifstream fine(folder / "q.vcd");
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(fine), {}), HasSubstr("$timescale 1fs $end\n"));
 }
 
 TEST(Vcd, HoldsEveryChangeInTheSyntaxOfTheStandard) {
