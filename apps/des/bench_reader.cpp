@@ -114,7 +114,7 @@ class BenchReader {
 
   GateKind kind(std::string_view word) {
     static const std::unordered_map<std::string, GateKind> kKinds = {
-        {"and", GateKind::and_}, {"nand", GateKind::nand}, {"or", GateKind::or_},   {"nor", GateKind::nor},
+        {"and", GateKind::and_}, {"nand", GateKind::nand}, {"or", GateKind::or_},    {"nor", GateKind::nor},
         {"xor", GateKind::xor_}, {"xnor", GateKind::xnor}, {"nxor", GateKind::xnor}, {"not", GateKind::inv},
         {"inv", GateKind::inv},  {"buf", GateKind::buf},   {"buff", GateKind::buf},  {"dff", GateKind::dff},
         {"dff0", GateKind::dff}, {"dff1", GateKind::dff},  {"dffrse", GateKind::dff}};

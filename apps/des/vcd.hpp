@@ -12,7 +12,6 @@ namespace rubato::apps {
 /// that of times. `log` as in SimulationResult; `end` is the last time shown. The same bytes for the same
 /// input: no date. @throws InputError if the file cannot be written.
 void write_vcd(const std::string& path, const std::string& scope, const Circuit& circuit,
-               const std::vector<Change>& log, std::uint64_t end,
-               Resolution unit = Resolution::ps);
+               const std::vector<Change>& log, std::uint64_t end, Resolution unit = Resolution::ps);
 
 }  // namespace rubato::apps

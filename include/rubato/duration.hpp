@@ -21,7 +21,7 @@ inline constexpr Duration kForever = Duration::max();
 struct AnyDuration : Duration {
   /// No time.
   constexpr AnyDuration() : Duration(0) {}
-  /// What std::chrono converts to nanoseconds without a cast.
+  /// Takes each duration that std::chrono converts to nanoseconds without a cast.
   template <class Rep, class Period>
     requires std::is_convertible_v<std::chrono::duration<Rep, Period>, Duration>
   constexpr AnyDuration(const std::chrono::duration<Rep, Period>& time) : Duration(limited(time)) {}
