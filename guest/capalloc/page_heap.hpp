@@ -91,9 +91,20 @@ class PageHeap {
     if (pages > kListed) return 0;
     std::uint32_t word = pages / 64;
     for (std::uint64_t held = held_[word] >> pages % 64 << pages % 64;; held = held_[word]) {
-      if (held != 0) return word * 64 + static_cast<std::uint32_t>(__builtin_ctzll(held));
+      if (held != 0) return word * 64 + lowest_of(held);
       if (++word == kHeldWords) return 0;
     }
+  }
+
+  /// The lowest bit that is set. Not the compiler's: its library reads a table, which tasks can write to.
+  static std::uint32_t lowest_of(std::uint64_t bits) {
+    std::uint32_t lowest = 0;
+    for (std::uint32_t half = 32; half != 0; half /= 2) {
+      if ((bits << (64 - half)) != 0) continue;
+      bits >>= half;
+      lowest += half;
+    }
+    return lowest;
   }
 
   void remove(const Arena& arena, PageNumber first) {

@@ -68,6 +68,6 @@ def test_flask_multicasts_its_probes_and_tokenb_every_request_and_every_retry(st
 def test_servers_have_the_large_directory_of_the_best_split(study) -> None:
     split = study.BestSplit(10)
     for program, ways in (("oltp", "7"), ("mg", "1"), ("hmm", "1")):
-        settings = dict(split.on(program, "quick").settings)
+        settings = dict(split.on(program, "sampled").settings)
         assert settings["coherence.directory_ways"] == ways
         assert settings["coherence.capacity"] == "0.1"
