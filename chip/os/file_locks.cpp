@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "chip/os/file_locks.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 namespace rubato::chip {
+
+std::optional<FileId> id_of(const OpenFile& file) {
+  struct stat info {};
+  if (file.host_fd() < 0 || ::fstat(file.host_fd(), &info) != 0) return std::nullopt;
+  return FileId{info.st_dev, info.st_ino};
+}
 
 bool FileLocks::is_of_same(const Lock& a, const Lock& b) {
   if (a.kind != b.kind || a.file != b.file || a.pid != b.pid) return false;
@@ -56,6 +64,11 @@ void FileLocks::put(const Lock& lock) {
 
 void FileLocks::release(int pid, FileId file) {
   std::erase_if(locks_, [&](const Lock& lock) { return lock.pid == pid && lock.file == file; });
+}
+
+bool FileLocks::is_locked(FileId file) {
+  forget_closed();
+  return std::any_of(locks_.begin(), locks_.end(), [&](const Lock& lock) { return lock.file == file; });
 }
 
 void FileLocks::release(int pid) {

@@ -6,12 +6,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "chip/memory/file_views.hpp"
 #include "chip/os/open_file.hpp"
 
 namespace rubato::chip {
+
+/// Nothing: a file without an identity on the host, which no other process locks.
+std::optional<FileId> id_of(const OpenFile& file);
 
 class FileLocks {
  public:
@@ -38,6 +42,8 @@ class FileLocks {
   void release(int pid, FileId file);
   void release(int pid);
   bool empty() const { return locks_.empty(); }
+  /// Whether anything of the file is locked, by whatever owner.
+  bool is_locked(FileId file);
 
  private:
   static bool is_of_same(const Lock& a, const Lock& b);

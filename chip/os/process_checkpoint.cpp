@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -29,14 +28,8 @@ constexpr std::string_view kChipFiles[] = {"/proc/cpuinfo", "/sys/devices/system
 
 /// A lock of its owner ends with the file's last descriptor, so that none is missed.
 bool is_locked(FileLocks& locks, const OpenFile& file) {
-  struct stat info {};
-  if (file.host_fd() < 0 || ::fstat(file.host_fd(), &info) != 0) return false;
-  FileLocks::Lock any{.file = {info.st_dev, info.st_ino}, .pid = -1, .is_exclusive = true};  // of no owner
-  for (const auto kind : {FileLocks::Kind::range, FileLocks::Kind::whole}) {
-    any.kind = kind;
-    if (locks.conflict(any) != nullptr) return true;
-  }
-  return false;
+  const auto id = id_of(file);
+  return id && locks.is_locked(*id);
 }
 
 std::uint64_t size_of(OpenFile& file) {

@@ -1,6 +1,5 @@
 // System calls for advisory locks of files: flock, and the part of fcntl for locks of ranges.
 // SPDX-License-Identifier: MIT
-#include <sys/stat.h>
 
 #include "chip/os/process_impl.hpp"
 
@@ -14,13 +13,6 @@ struct RangeLock {
   std::int32_t pid = 0;
 };
 enum Type : std::int16_t { kReader = 0, kWriter = 1, kUnlocked = 2 };
-
-/// Nothing: a file without an identity on the host, which no other process locks.
-std::optional<FileId> id_of(const OpenFile& file) {
-  struct stat info {};
-  if (file.host_fd() < 0 || ::fstat(file.host_fd(), &info) != 0) return std::nullopt;
-  return FileId{info.st_dev, info.st_ino};
-}
 
 /// The bytes that `asked` means, into `lock`. @returns 0 or -errno.
 std::int64_t find_range(OpenFile& file, const RangeLock& asked, FileLocks::Lock& lock) {
