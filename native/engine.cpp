@@ -75,7 +75,7 @@ void Engine::build(const Options& options) {
 
 void Engine::make_workers() {
   const unsigned count = count_;
-  if (options_.bind && machine().pins(count) && count > 1) prepare_pinning();
+  if (pins_workers() && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
   pools.make(count);
   copies.store(0, std::memory_order_relaxed);  // their workers' counts are gone, too
@@ -200,7 +200,7 @@ void Engine::start_threads(bool pins) {
 void Engine::prepare_run() {
   if (workers_.empty()) build(options_);  // for want of memory, the last time
   try {
-    start_threads(options_.bind && machine().pins(count_));
+    start_threads(pins_workers());
   } catch (const std::exception& e) {
     std::throw_with_nested(
         TaskError(errors::no_thread(static_cast<unsigned>(threads_.size()) + 1, count_, e.what())));
@@ -208,7 +208,7 @@ void Engine::prepare_run() {
 }
 
 void Engine::run() {
-  const bool pins = options_.bind && machine().pins(count_);
+  const bool pins = pins_workers();
   const PinnedCaller pinned(*this, pins && count_ > 1 && is_caller_pinned_);
   Worker& self = *workers_.front();
   engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);

@@ -25,12 +25,14 @@ const Topology& Shared::machine() {
 
 unsigned Shared::core_group(unsigned worker) const { return machine().group_of(worker); }
 
+bool Shared::pins_workers() const { return options_.bind && machine().pins(count_); }
+
 unsigned Shared::worker_on_node(unsigned node, unsigned number) const {
-  return options_.bind && machine().pins(count_) ? machine().worker_on(node, number) : count_;
+  return pins_workers() ? machine().worker_on(node, number) : count_;
 }
 
 std::optional<unsigned> Shared::node_of_worker(unsigned worker) const {
-  if (!options_.bind || !machine().pins(count_)) return std::nullopt;
+  if (!pins_workers()) return std::nullopt;
   return machine().allowed[worker].node;
 }
 

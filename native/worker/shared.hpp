@@ -57,6 +57,8 @@ class Shared {
   Worker& worker(unsigned index) const { return *workers_[index]; }
   /// The core group whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;
+  /// Whether each worker is bound to a CPU of its own.
+  bool pins_workers() const;
   /// A worker of this NUMA node; `number` chooses among them. @returns workers() if any will do, or there is
   /// none
   unsigned worker_on_node(unsigned node, unsigned number) const;
