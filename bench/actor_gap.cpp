@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
+#include "bench/number.hpp"
 #include "bench/processor_seconds.hpp"
 #include "rubato/actors.hpp"
 
@@ -14,13 +14,6 @@ namespace {
 
 using namespace rubato;  // NOLINT(google-build-using-namespace): as programs do
 using Clock = std::chrono::steady_clock;
-
-/// The number that `text` is; -1: none from `least` to `most`.
-double number(const char* text, double least, double most) {
-  char* end = nullptr;
-  const double value = std::strtod(text, &end);
-  return end != text && *end == 0 && value >= least && value <= most ? value : -1;
-}
 
 struct Measured {
   double seconds = 0, processor_seconds = 0;
@@ -60,8 +53,8 @@ struct Player : behavior<Ball, actor<Ball>> {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const double microseconds = argc > 1 ? number(argv[1], 0, 1e6) : -1;
-  const double messages = argc > 2 ? number(argv[2], 1, 1e9) : 20'000;
+  const double microseconds = argc > 1 ? number(argv[1], 0.0, 1e6).value_or(-1) : -1;
+  const double messages = argc > 2 ? number(argv[2], 1.0, 1e9).value_or(-1) : 20'000;
   if (microseconds < 0 || messages < 0 || argc > 3) {
     std::fputs(
         "usage: bench_actor_gap MICROSECONDS [MESSAGES], with up to a second and at least one message\n",

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/number.hpp"
 #include "bench/processor_seconds.hpp"
 #include "rubato/actors.hpp"
 
@@ -131,13 +132,6 @@ Measured run_consumers(std::uint64_t consumers, std::uint64_t messages) {
 
 // ---- The program ----
 
-/// The number that `text` is; 0: none from 1 to `most`.
-std::uint64_t number(const char* text, std::uint64_t most) {
-  char* end = nullptr;
-  const std::uint64_t value = std::strtoull(text, &end, 10);
-  return text[0] >= '0' && text[0] <= '9' && *end == 0 && value <= most ? value : 0;
-}
-
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -166,8 +160,8 @@ void print(std::uint64_t actors, std::uint64_t messages, const Measured& m) {
 int main(int argc, char** argv) {
   const std::string_view what = argc == 4 ? argv[1] : "";
   const bool is_ring = what == "ring" || what == "loose";
-  const std::uint64_t actors = argc == 4 ? number(argv[2], 100'000) : 0;
-  const std::uint64_t messages = argc == 4 ? number(argv[3], 100'000'000) : 0;
+  const std::uint64_t actors = argc == 4 ? number<std::uint64_t>(argv[2], 1, 100'000).value_or(0) : 0;
+  const std::uint64_t messages = argc == 4 ? number<std::uint64_t>(argv[3], 1, 100'000'000).value_or(0) : 0;
   if ((!is_ring && what != "consumers") || actors < (is_ring ? 2u : 1u) || messages < actors) {
     std::fputs(
         "usage: bench_actor_lag ring|loose|consumers ACTORS MESSAGES, with up to 100000 actors, at least two "

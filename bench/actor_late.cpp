@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "bench/number.hpp"
 #include "bench/processor_seconds.hpp"
 #include "rubato/actors.hpp"
 
@@ -18,13 +18,6 @@ using namespace rubato;  // NOLINT(google-build-using-namespace): as programs do
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kLong = std::chrono::milliseconds(3);
-
-/// The number that `text` is; -1: none from `least` to `most`.
-long number(const char* text, long least, long most) {
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  return end != text && *end == 0 && value >= least && value <= most ? value : -1;
-}
 
 void work(Clock::duration how_long) {
   for (const Clock::time_point end = Clock::now() + how_long; Clock::now() < end;) {
@@ -69,9 +62,9 @@ struct Sender : behavior<Step> {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const long handlers = argc > 1 ? number(argv[1], 0, 100'000'000) : -1;
-  const long each = argc > 2 ? number(argv[2], 0, 1'000'000) : -1;
-  const long rounds = argc > 3 ? number(argv[3], 1, 100'000) : 60;
+  const long handlers = argc > 1 ? number(argv[1], 0l, 100'000'000l).value_or(-1) : -1;
+  const long each = argc > 2 ? number(argv[2], 0l, 1'000'000l).value_or(-1) : -1;
+  const long rounds = argc > 3 ? number(argv[3], 1l, 100'000l).value_or(-1) : 60;
   if (handlers < 0 || each < 0 || rounds < 0 || argc > 4) {
     std::fputs(
         "usage: bench_actor_late SHORT_HANDLERS NANOSECONDS_EACH [LONG_HANDLERS], with up to a millisecond "
