@@ -4,17 +4,14 @@
 #if defined(RUBATO_ENGINE_NATIVE)
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "apps/ycsb/engine_setup.hpp"
 #include "apps/ycsb/numa_placement.hpp"
-#include "native/topology/topology.hpp"
-#include "rubato/numa.hpp"
 #include "tests/apps/ycsb/variant_checks.hpp"
 #include "tests/native/machine_quota.hpp"
+#include "tests/native/topology/synthetic_machine.hpp"
 #include "tests/native/use_workers.hpp"
 
 namespace rubato::apps::ycsb {
@@ -41,8 +38,6 @@ Run run_placed(const std::string& policy, char workload_name, Sync sync, unsigne
 
 /// @returns what is wrong; empty: nothing.
 std::string check_synthetic_machine(unsigned cpus) {
-  setenv("HWLOC_SYNTHETIC", ("numa:" + std::to_string(cpus) + " pu:1").c_str(), 1);
-  if (numa_nodes().empty()) return "";  // built without hwloc
   const MachineQuota none(std::nullopt);
   const std::string last = "node:" + std::to_string(cpus - 1);
   for (const std::string& policy : {std::string("interleave"), std::string("local"), last}) {
@@ -65,17 +60,8 @@ std::string check_synthetic_machine(unsigned cpus) {
   return pooled.visits.near < pooled.visits.all ? "" : "no visit is far, though pools serialize them";
 }
 
-[[noreturn]] void exit_with_result(unsigned cpus) {
-  const std::string wrong = check_synthetic_machine(cpus);
-  std::fprintf(stderr, "%s\n", wrong.c_str());
-  std::_Exit(wrong.empty() ? 0 : 1);
-}
-
 TEST(NumaVisitsDeathTest, RunOnTheNodesWhereTheTreeLies) {
-  const std::vector<unsigned> cpus = native::current_affinity();
-  if (cpus.size() < 2 || cpus.back() != cpus.size() - 1) GTEST_SKIP() << "CPUs are not numbered 0, 1, ...";
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(exit_with_result(static_cast<unsigned>(cpus.size())), testing::ExitedWithCode(0), "");
+  expect_right_on_synthetic_machine(check_synthetic_machine);
 }
 
 }  // namespace

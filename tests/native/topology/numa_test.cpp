@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "rubato/per_worker.hpp"
 #include "rubato/rubato.hpp"
 #include "tests/native/machine_quota.hpp"
+#include "tests/native/topology/synthetic_machine.hpp"
 #include "tests/native/use_workers.hpp"
 
 namespace {
@@ -41,8 +41,6 @@ struct Object {
 
 /// @returns what is wrong; empty: nothing.
 std::string check_synthetic_machine(unsigned cpus) {
-  setenv("HWLOC_SYNTHETIC", ("numa:" + std::to_string(cpus) + " pu:1").c_str(), 1);
-  if (numa_nodes().empty()) return "";  // built without hwloc
   std::vector<unsigned> all(cpus);
   std::iota(all.begin(), all.end(), 0u);
   if (numa_nodes() != all) return "other nodes";
@@ -70,17 +68,8 @@ std::string check_synthetic_machine(unsigned cpus) {
   return numa_bytes(cpus - 1) == 0 ? "" : "the object was not freed";
 }
 
-[[noreturn]] void exit_with_result(unsigned cpus) {
-  const std::string wrong = check_synthetic_machine(cpus);
-  std::fprintf(stderr, "%s\n", wrong.c_str());
-  std::_Exit(wrong.empty() ? 0 : 1);
-}
-
 TEST(NumaDeathTest, TasksAndObjectsLieOnTheNodesOfASyntheticMachine) {
-  const std::vector<unsigned> cpus = native::current_affinity();
-  if (cpus.size() < 2 || cpus.back() != cpus.size() - 1) GTEST_SKIP() << "CPUs are not numbered 0, 1, ...";
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(exit_with_result(static_cast<unsigned>(cpus.size())), testing::ExitedWithCode(0), "");
+  expect_right_on_synthetic_machine(check_synthetic_machine);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // between the steps, and each rule is left out once to show that the test would notice. Then threads fill and
 // empty a tree of few levels.
 // SPDX-License-Identifier: MIT
+#include <string>
 #include <vector>
 
 #include "apps/ycsb/index/bwtree/tree.hpp"
@@ -99,10 +100,8 @@ unsigned at_every_collapse(Action action) {
         if (further != 0) tree.insert(further + 5);
         tree.remove_until(step, 10, action, occurrence);
         steps += tree.has_merged;
-        EXPECT_EQ(tree.error(), "") << "step " << int(step) << ", " << occurrence << ", key " << further + 5;
-        tree.current = kNoKey;
-        tree.look_at_all();
-        tree.scan_all();
+        tree.expect_whole("step " + std::to_string(int(step)) + ", " + std::to_string(occurrence) + ", key " +
+                          std::to_string(further + 5));
       }
     }
   }

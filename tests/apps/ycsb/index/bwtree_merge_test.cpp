@@ -2,6 +2,7 @@
 // that the test would notice. Then threads fill and empty ranges of a tree whose steps are perturbed.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "apps/ycsb/index/bwtree/tree.hpp"
@@ -33,10 +34,7 @@ unsigned at_every_step(Action action) {
       InterruptedTree<Interrupted> merge;
       merge.remove_until(step, first, action);
       merges += merge.has_merged;
-      EXPECT_EQ(merge.error(), "") << "step " << int(step) << ", keys from " << first;
-      merge.current = kNoKey;
-      merge.look_at_all();
-      merge.scan_all();
+      merge.expect_whole("step " + std::to_string(int(step)) + ", keys from " + std::to_string(first));
     }
   }
   return merges;

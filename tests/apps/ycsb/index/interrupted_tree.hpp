@@ -77,6 +77,13 @@ class InterruptedTree {
     }
     EXPECT_EQ(found, keys());
   }
+  /// After an interruption: all keys are seen as they are.
+  void expect_whole(const std::string& where) {
+    EXPECT_EQ(error(), "") << where;
+    current = kNoKey;
+    look_at_all();
+    scan_all();
+  }
   std::string error() const {
     const TreeShape shape = tree.index.check();
     if (!shape.error.empty()) return shape.error;
