@@ -226,6 +226,7 @@ void Engine::run() {
   for (;;) {
     self.work();
     pause_workers();
+    if (is_blocked()) report_blocked();
     if ((events.look_ordered() & Events::kStop) != 0) {
       // Tasks kept by a worker that has not woken up since its pause: it drops them before others' tasks are
       // destroyed.
@@ -276,6 +277,13 @@ void Engine::run() {
 void Engine::pause_workers() {
   events.raise(Events::kPaused);
   while (Events::idle(events.look_ordered()) + 1 < count_) std::this_thread::yield();
+}
+
+/// While the workers are paused.
+bool Engine::is_blocked() const {
+  if (is_stopping() || !end_found.is_blocked(current_run.load())) return false;
+  const Sums sums = this->sums();
+  return sums.created != sums.finished;
 }
 
 /// All workers are idle: their private tasks are gone. The rest is destroyed unrun.

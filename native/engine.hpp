@@ -74,6 +74,7 @@ class Engine : public Shared {
   void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
   void drop_pending();
   void pause_workers();
+  bool is_blocked() const;
 
   Counters earlier_;              // of workers that configure() has replaced
   bool is_caller_pinned_ = true;  // in the next run, if workers are

@@ -78,12 +78,12 @@ bool Idling::wait_for_work() {
       return true;
     }
     const bool is_end_near = Events::idle(word) == shared_.workers() || has_fault(Fault::ends_when_idle);
-    if (is_end_near && ((word & Events::kStop) != 0 || is_over())) {
+    if (is_end_near && ((word & Events::kStop) != 0 || is_over(run))) {
       if (worker_.index == 0) {
         end_idling();
         return false;
       }
-      if (shared_.over.exchange(run, std::memory_order_seq_cst) != run) {
+      if (shared_.end_found.note_over(run)) {
         worker_.counts.wake_ups.add();
         events.notify_all();
       }
@@ -91,7 +91,7 @@ bool Idling::wait_for_work() {
       break;
     }
     is_last = Events::idle(word) == shared_.workers() && shared_.is_held_open();
-    if (worker_.index == 0 && shared_.over.load(std::memory_order_seq_cst) == run) {
+    if (worker_.index == 0 && shared_.end_found.is_over(run)) {
       end_idling();
       return false;
     }
@@ -153,7 +153,7 @@ bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
   lag_->give_up([&] {
     if (events.epoch() == ticket.epoch) return lag::Look::nothing;
     is_woken = true;
-    const bool is_over = shared_.over.load(std::memory_order_seq_cst) == run;
+    const bool is_over = shared_.end_found.is_over(run);
     return !is_over && can_find_work() ? lag::Look::work : lag::Look::end;
   });
   shared_.lagging.fetch_sub(1, std::memory_order_relaxed);
@@ -228,9 +228,10 @@ class Looks {
 
 }  // namespace
 
-bool Idling::is_over() {
+/// `run`: the current one. The caller counts as idle, so the run may end meanwhile, and the next begin.
+bool Idling::is_over(std::uint64_t run) {
   const RunEnd end = end_of_run(Looks(shared_));
-  if (end == RunEnd::blocked) shared_.report_blocked();
+  if (end == RunEnd::blocked) shared_.end_found.note_blocked(run);
   return end != RunEnd::none;
 }
 

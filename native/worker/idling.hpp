@@ -37,7 +37,7 @@ class Idling {
   void sleep(Events::Ticket ticket, bool is_last);
   void sleep_last(Events::Ticket ticket);
   /// Whether the run has ended.
-  bool is_over();
+  bool is_over(std::uint64_t run);
   void wait_for_end_of_pause();
 
   Worker& worker_;

@@ -86,6 +86,7 @@ class Shared {
   bool has_work_for_anybody() const;
   /// Ends the run with what `failure` holds.
   void stop() { events.raise(Events::kStop); }
+  /// The same, since the tasks that are left wait for groups that cannot complete. While no worker works.
   void report_blocked() noexcept;
 
   // ---- Of the calling thread ----
@@ -125,10 +126,8 @@ class Shared {
   TaskPool inbox;                   ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};
   Atomic<bool> is_inbox_emptied{false};  ///< by a worker, see empty_in_order()
-  /// Runs are numbered from 1. When `over` is the number of the current one, worker 0's run() may return; a
-  /// worker that found the end of one and is late to say so must not end the next.
-  Atomic<std::uint64_t> current_run{0};
-  Atomic<std::uint64_t> over{0};
+  Atomic<std::uint64_t> current_run{0};  ///< numbered from 1
+  EndFound<StdAtomics> end_found;
   SharedPools pools;
   LongTasks long_tasks;
 

@@ -16,6 +16,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace rubato::inline v0::native {
@@ -41,6 +42,7 @@ struct RunEndRules {
   static constexpr bool kComparesSums = true;
   static constexpr bool kLooksForOthersAfterwards = true;
   static constexpr bool kCountsIdleEnds = true;
+  static constexpr bool kTellsRunsApart = true;
 };
 
 /// By a worker that is idle. `looks`: all of them ordered by seq_cst.
@@ -65,5 +67,29 @@ RunEnd end_of_run(Looks&& looks) {
   }
   return is_finished ? RunEnd::finished : RunEnd::blocked;
 }
+
+/// The numbers of the runs whose end workers found by end_of_run(). All that find an end count as idle, so
+/// while one of them is late to say so, another may have ended the run, and the next may have begun: that
+/// must go on. Worker 0 looks at this, and again each time it is woken, so it misses no end if a late worker
+/// writes last.
+template <class Atomics, class Rules = RunEndRules>
+class EndFound {
+ public:
+  /// Before note_over(): the tasks that are left wait for groups that cannot complete.
+  void note_blocked(std::uint64_t run) { blocked_.store(run, std::memory_order_seq_cst); }
+  /// @returns whether worker 0 is to be woken: no other worker has said so
+  bool note_over(std::uint64_t run) { return over_.exchange(run, std::memory_order_seq_cst) != run; }
+  bool is_over(std::uint64_t run) const {
+    const std::uint64_t over = over_.load(std::memory_order_seq_cst);
+    return Rules::kTellsRunsApart ? over == run : over != 0;
+  }
+  bool is_blocked(std::uint64_t run) const {
+    const std::uint64_t blocked = blocked_.load(std::memory_order_seq_cst);
+    return Rules::kTellsRunsApart ? blocked == run : blocked != 0;
+  }
+
+ private:
+  typename Atomics::template atomic<std::uint64_t> over_{0}, blocked_{0};
+};
 
 }  // namespace rubato::inline v0::native

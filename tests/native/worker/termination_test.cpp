@@ -139,4 +139,40 @@ TEST(RunEnd, TasksThatNothingLetsGoAreTold) {
   EXPECT_EQ(end_of_run(engine), RunEnd::none);
 }
 
+/// Two workers find that the tasks of run 1 wait for groups that cannot complete. Worker 0 ends the run when
+/// the first says so, and begins run 2. @returns in how many schedules run 2 ended or failed by the second
+template <class Rules>
+std::uint64_t runs_that_a_late_worker_ends() {
+  using End = EndFound<rubato::test::ExploredAtomics, Rules>;
+  std::unique_ptr<End> found;
+  std::uint64_t wrong = 0, ended = 0;
+  bool is_woken = false;
+  const auto find = [&] {
+    found->note_blocked(1);
+    is_woken = found->note_over(1) || is_woken;
+  };
+  Explorer::explore(
+      [&] {
+        found = std::make_unique<End>();
+        is_woken = false;
+        return Explorer::Bodies{find, find, [&] {
+                                  Explorer::block([&] { return is_woken; });
+                                  ended += found->is_over(1) && found->is_blocked(1) ? 1 : 0;
+                                  wrong += found->is_over(2) || found->is_blocked(2) ? 1 : 0;
+                                }};
+      },
+      [] {});
+  EXPECT_GT(ended, 10u);
+  return wrong;
+}
+
+struct TakesRunsForOne : RunEndRules {
+  static constexpr bool kTellsRunsApart = false;
+};
+
+TEST(RunEnd, OfARunDoesNotEndTheNext) {
+  EXPECT_EQ(runs_that_a_late_worker_ends<RunEndRules>(), 0u);
+  EXPECT_NE(runs_that_a_late_worker_ends<TakesRunsForOne>(), 0u);
+}
+
 }  // namespace
