@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "apps/common/options.hpp"
 #include "apps/hashjoin/join.hpp"
+#include "base/json_text.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -24,7 +26,7 @@ struct Options {
   std::uint32_t parts = 0;  // 0: one a core
   std::uint32_t records_ahead = JoinOptions{}.records_ahead;
   Variant variant = Variant::tasks;
-  bool verify = false;
+  bool verify = false, is_json = false;
 };
 
 void declare(CommandLine& line, Options& o) {
@@ -59,6 +61,7 @@ void declare(CommandLine& line, Options& o) {
       "What joins: tasks (default), or for comparison plain threads, oneTBB, or one thread with a "
       "standard hash table");
   line.add_flag("--verify", o.verify, "Compare the result with a serial join; exit 1 if it differs");
+  line.add_flag("--json", o.is_json, "Print the result, with that of --verify, as one JSON object");
   line.footer(
       "Examples:\n"
       "  hashjoin --scale 0.1 --verify\n"
@@ -90,25 +93,52 @@ JoinResult join(const TpchTables& tables, const Options& o) {
   return join_tasks(tables, options);
 }
 
-int run_hashjoin(const Options& o) {
-  const TpchTables tables =
-      o.customers.empty() ? generate_tpch(o.scale, o.seed) : read_tpch(o.customers, o.orders);
-  std::printf("customers: %zu\norders: %zu\n", tables.customers.size(), tables.orders.size());
-  const auto started = std::chrono::steady_clock::now();
-  const JoinResult result = join(tables, o);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+/// The difference from a serial join, in words; "" if there is none.
+std::string difference(const JoinResult& result, const TpchTables& tables) {
+  const JoinResult expected = join_serial(tables);
+  if (result.matches() != expected.matches())
+    return std::to_string(result.matches()) + " pairs, but " + std::to_string(expected.matches()) +
+           " were expected";
+  return result == expected ? "" : "the pairs are as many as expected, but not the same";
+}
+
+void print_lines(const TpchTables& tables, const JoinResult& result, double seconds) {
   const std::uint64_t revenue = result.revenue();
+  std::printf("customers: %zu\norders: %zu\n", tables.customers.size(), tables.orders.size());
   std::printf("pairs: %" PRIu64 "\nrevenue: %" PRIu64 ".%02" PRIu64 "\ndigest: %016" PRIx64 "\n",
               result.matches(), revenue / 100, revenue % 100, result.digest());
   std::printf("time: %.6f s\n", seconds);
-  if (!o.verify) return 0;
-  const JoinResult expected = join_serial(tables);
-  if (result.matches() != expected.matches()) {
-    std::printf("%" PRIu64 " pairs, but %" PRIu64 " were expected\n", result.matches(), expected.matches());
-  } else if (result != expected) {
-    std::printf("the pairs are as many as expected, but not the same\n");
+}
+
+void print_json(const TpchTables& tables, const JoinResult& result, double seconds,
+                const std::optional<std::string>& wrong) {
+  std::printf("{\"customers\": %zu, \"orders\": %zu, \"pairs\": %" PRIu64 ", \"revenue_cents\": %" PRIu64
+              ", \"digest\": \"%016" PRIx64 "\", \"seconds\": %.6f, \"check\": \"%s\"",
+              tables.customers.size(), tables.orders.size(), result.matches(), result.revenue(),
+              result.digest(), seconds,
+              !wrong           ? "none"
+              : wrong->empty() ? "passed"
+                               : "failed");
+  if (wrong && !wrong->empty()) std::printf(", \"error\": %s", json_quoted(*wrong).c_str());
+  std::printf("}\n");
+}
+
+int run_hashjoin(const Options& o) {
+  const TpchTables tables =
+      o.customers.empty() ? generate_tpch(o.scale, o.seed) : read_tpch(o.customers, o.orders);
+  const auto started = std::chrono::steady_clock::now();
+  const JoinResult result = join(tables, o);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  if (!o.is_json) print_lines(tables, result, seconds);
+  std::optional<std::string> wrong;
+  if (o.verify) wrong = difference(result, tables);
+  const bool has_passed = !wrong || wrong->empty();
+  if (o.is_json) {
+    print_json(tables, result, seconds, wrong);
+    return has_passed ? 0 : 1;
   }
-  return report_check(result == expected);
+  if (!has_passed) std::printf("%s\n", wrong->c_str());
+  return o.verify ? report_check(has_passed) : 0;
 }
 
 constexpr Application<Options> kApplication{

@@ -94,8 +94,8 @@ def churn(name: str, title: str, key: str, unit: str, times: int) -> Config:
 
 
 def join(name: str, title: str, *arguments: str) -> Config:
-    return Config(f"join/{name}", "join", title, "hashjoin-native", ("--scale", "10", *arguments), ("--scale", "0.2"),
-                  lambda out, _: float(re.search(r"^time: ([\d.]+) s$", out, re.MULTILINE)[1]), "s")
+    return Config(f"join/{name}", "join", title, "hashjoin-native", ("--json", "--scale", "10", *arguments),
+                  ("--scale", "0.2"), lambda out, _: json.loads(out)["seconds"], "s")
 
 
 def in_run(name: str, title: str, program: str, graph: str, small: str, workers: int) -> Config:

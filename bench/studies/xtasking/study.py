@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rubato.results.intervals import Interval
+from rubato.results.intervals import Interval, interval
 from rubato.results.publication import Mark
 from rubato.results.run import Run
 from school.points import Measured
@@ -35,7 +35,10 @@ SECONDS_OF_SAMPLING, SECONDS_OF_COUNTING = {"quick": 6, "sampled": 18, "full": 1
 SYNCS = ("spin", "rw", "optimistic")
 #: The indexes that the publication has beside the task tree, by variant of the program.
 INDEXES = {"olc": "BtreeOLC", "masstree": "Masstree", "bwtree": "Bw-tree"}
+SHORT = "Three samplings of a second each do not tell shares of prefetching apart."
+SPREAD = "A ratio of the slowest to the fastest of six times grows with the noise of each."
 NOISE = "Five rounds on this machine do not tell 2 % apart from noise."
+MALLOC = "Two processors, and malloc has caches of each thread: nothing contends for it as on 48 logical cores."
 FEW = "Two processors of one socket: too few for latches to be contended as on 48 logical cores."
 
 
@@ -94,9 +97,10 @@ def over(key: str, above: Measured, below: Measured, bar: Bar, why: str = "") ->
 
 ACTIVITIES = ("traversal", "operation in the leaf", "synchronization", "prefetching", "reclamation",
               "tasks: create, find, start, end", "memory of tasks", "kernel", "client and libraries")  # fmt: skip
-TRAVERSAL, SYNCHRONIZATION = ACTIVITIES[0], ACTIVITIES[2]
-#: Variants of bench/native_activity that Fig. 13 has.
-SAMPLED = {"tasks": "tasks", "threads": "threads", "tbb-step": "oneTBB", **INDEXES}
+TRAVERSAL, SYNCHRONIZATION, PREFETCHING, TASK_MEMORY = (ACTIVITIES[i] for i in (0, 2, 3, 6))
+#: Variants of bench/native_activity that Fig. 13 has, and those of Fig. 7.
+MODELS_SAMPLED = {"tasks": "tasks", "threads": "threads", "tbb-step": "oneTBB", **INDEXES}
+MEMORY_SAMPLED = {"malloc": "malloc", "tasks": "multi-level allocator"}
 
 
 def activity(variant: str, size: str) -> Measured:
@@ -104,7 +108,7 @@ def activity(variant: str, size: str) -> Measured:
     records, operations = SIZES_OF[size][1], max(3_000_000, int(SIZES_OF[size][3]))  # at least a second of samples
     command = ("{root}/bench/native_activity", "--sample", variant, "--workloads", "C", "--records", records,
                "--operations", str(operations))  # fmt: skip
-    return Measured(f"cycles of a lookup: {SAMPLED[variant]}", f"cycles of lookups, {size}", command,
+    return Measured(f"cycles of a lookup: {variant}", f"cycles of lookups, {size}", command,
                     values=ACTIVITIES, rounds=1 if size == "quick" else 3, size=size,
                     estimate=SECONDS_OF_SAMPLING[size])  # fmt: skip
 
@@ -115,8 +119,8 @@ def cycles(key: str, of: str, variant: str, size: str) -> Row:
     return Row(key, (theirs, ours), lambda found: found.ratio(theirs, ours, of), Bar(least=1))
 
 
-def by_activity(size: str) -> tuple[Curve, ...]:
-    points = {title: activity(variant, size) for variant, title in SAMPLED.items()}
+def by_activity(variants: dict[str, str], size: str) -> tuple[Curve, ...]:
+    points = {title: activity(variant, size) for variant, title in variants.items()}
 
     def curve(of: str) -> Curve:
         def marks(found: Samples) -> list[Mark]:
@@ -125,6 +129,68 @@ def by_activity(size: str) -> tuple[Curve, ...]:
         return Curve(of, tuple(points.values()), marks)
 
     return tuple(curve(of) for of in ACTIVITIES)
+
+
+def task_memory(size: str) -> tuple[Row, ...]:
+    """Fig. 7. Bars are half of what the publication saw on 48 cores, since fewer contend for malloc here."""
+    ours, theirs = activity("tasks", size), activity("malloc", size)
+
+    def share(found: Samples) -> Interval:
+        rounds = zip(*(found.values(theirs, of) for of in ACTIVITIES), strict=True)
+        return interval([100 * cycles[ACTIVITIES.index(TASK_MEMORY)] / sum(cycles) for cycles in rounds])
+
+    def saved(found: Samples) -> Interval:
+        rounds = zip(found.values(ours, PREFETCHING), found.values(theirs, PREFETCHING), strict=True)
+        return interval([100 * (1 - with_heap / with_malloc) for with_heap, with_malloc in rounds])
+
+    return (Row("malloc-cycles", (theirs,), lambda found: found.interval(theirs, TASK_MEMORY), Bar(least=225), MALLOC),
+            Row("heap-cycles", (ours,), lambda found: found.interval(ours, TASK_MEMORY), Bar(most=30)),
+            Row("malloc-share", (theirs,), share, Bar(least=8), MALLOC),
+            Row("prefetch-cycles", (ours, theirs), saved, Bar(least=3.5), SHORT))  # fmt: skip
+
+
+#: Of Fig. 9: records a task, and those that the text calls equivalent.
+GRAINS = tuple(1 << n for n in (4, 7, 8, 10, 12, 14, 16, 18, 20))
+EQUIVALENT, USUAL = tuple(n for n in GRAINS if 1 << 7 <= n <= 1 << 16), 4096
+SCALES, SECONDS_OF_JOIN = {"quick": "0.2", "sampled": "10", "full": "100"}, {"quick": 0.3, "sampled": 8, "full": 90}
+
+
+def joins(name: str, size: str, *arguments: str) -> Measured:
+    command = ("{build}/bin/hashjoin-native", "--json", "--scale", SCALES[size], *arguments)
+    return Measured(f"hash join: {name}", f"hash join, {size}", command, size=size, estimate=SECONDS_OF_JOIN[size])
+
+
+def join(records: int, size: str) -> Measured:
+    return joins(f"{records} records a task", size, "--records-per-task", str(records))
+
+
+def join_curves(size: str) -> tuple[Curve, ...]:
+    tasks = {n: join(n, size) for n in GRAINS}
+
+    def curve(name: str, points: dict[int, Measured]) -> Curve:
+        def marks(found: Samples) -> list[Mark]:
+            return [Mark.of(found.interval(point, "seconds"), x=n) for n, point in points.items()]
+
+        return Curve(name, tuple(points.values()), marks)
+
+    return (curve("tasks", tasks),
+            curve("threads", {USUAL: joins("threads, morsels of 4096", size, "--variant", "threads")}),
+            curve("oneTBB", {USUAL: joins("oneTBB, ranges of 4096", size, "--variant", "tbb")}))  # fmt: skip
+
+
+def join_rows(size: str) -> tuple[Row, ...]:
+    usual, equivalent = join(USUAL, size), tuple(join(n, size) for n in EQUIVALENT)
+
+    def spread(found: Samples) -> Interval:
+        rounds = zip(*(found.values(point, "seconds") for point in equivalent), strict=True)
+        return interval([max(seconds) / min(seconds) for seconds in rounds])
+
+    def over_usual(key: str, records: int, least: float) -> Row:
+        point = join(records, size)
+        return Row(key, (point, usual), lambda found: found.ratio(point, usual, "seconds"), Bar(least=least), NOISE)
+
+    return (Row("join-range", equivalent, spread, Bar(most=1.1), SPREAD), over_usual("join-small", 16, 2),
+            over_usual("join-large", 1 << 20, 1))  # fmt: skip
 
 
 def counted(variant: str, size: str) -> Measured:
@@ -208,12 +274,13 @@ def figures(size: str) -> list[Figure]:
     }))  # fmt: skip
     models += bars(INSERTS, {name: inserts(name, size, *arguments) for name, arguments in MODELS.items()})
     return [
-        Figure("7", "Task memory", reason="Cycles of single activities need the processor's counters, which virtual "
-               "machines do not offer; `bench/native --rows allocation-local,allocation-malloc` compares times."),
+        Figure("7", "Task memory", "stacks", "", "cycles a lookup",
+               by_activity(MEMORY_SAMPLED, size),
+               task_memory(size)),
         Figure("8", "Levels of task allocation", reason="A drawing: the engine's heap has three levels, too, as "
                "docs/inside.md says."),
-        Figure("9", "Hash join by records a task", reason="The text gives no numbers to hold ours against; "
-               "`bench/native --rows join` draws ours."),
+        Figure("9", "Hash join by records a task", "lines", "records a task", "s", join_curves(size),
+               join_rows(size)),
         Figure("10", "Prefetching", "bars", "", rate,
                tuple(c for w in both for c in bars(w, {"prefetching": tasks(w, size), "none": no_prefetch(w, size)}))
                + bars(INSERTS, {"prefetching": inserts("tasks", size), "none": unfetched}),
@@ -245,7 +312,8 @@ def figures(size: str) -> list[Figure]:
         )),
         *(Figure(f"12-{w}", f"{title} by workers", "lines", "workers", rate,
                  over_workers(w, size)) for w, title in TITLES.items()),
-        Figure("13", "Cycles by activity", "stacks", "", "cycles a lookup", by_activity(size), (
+        Figure("13", "Cycles by activity", "stacks", "", "cycles a lookup",
+               by_activity(MODELS_SAMPLED, size), (
             cycles("traversal-threads", TRAVERSAL, "threads", size),
             cycles("traversal-tbb", TRAVERSAL, "tbb-step", size),
             cycles("synchronization-threads", SYNCHRONIZATION, "threads", size),
