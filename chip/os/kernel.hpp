@@ -20,6 +20,7 @@
 
 #include "base/rng.hpp"
 #include "chip/disk/disk.hpp"
+#include "chip/os/fifo.hpp"
 #include "chip/os/file_locks.hpp"
 #include "chip/os/inotify_file.hpp"
 #include "chip/os/linux_abi.hpp"
@@ -42,6 +43,12 @@ enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal, disk, ch
 /// have the same, wherever each has mapped it.
 using FutexKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 
+/// An open of a FIFO that waits for its other end.
+struct Opening {
+  std::shared_ptr<FifoEnd> end;  ///< counts already: the other end's open finds it
+  bool closes_on_exec = false;
+};
+
 /// Why a thread is blocked.
 struct Wait {
   WaitKind kind = WaitKind::none;
@@ -54,6 +61,7 @@ struct Wait {
   std::uint64_t signals = 0;              ///< rt_sigtimedwait: the set waited for
   std::uint64_t number = 0;               ///< the system call, tried again when files change, or restarted
   std::uint64_t progress = 0;             ///< bytes a blocked write has moved already
+  std::optional<Opening> opening{};       ///< of an open
   /// A capsule's call that is tried again may reach the same memory as at first, with this stack (P49, P50).
   std::optional<std::pair<Addr, Addr>> at_once_stack{};
   std::array<std::uint64_t, 6> arguments{};
@@ -144,6 +152,7 @@ struct Process::Kernel final : SignalSource {
   Disk disk;
   LocalNetwork network;
   FileLocks locks;
+  Fifos fifos;
   PathResolver resolver;
   std::uint64_t next_pipe = 1000;
   Rng rng;

@@ -84,6 +84,10 @@ struct Statx {
 };
 static_assert(sizeof(Statx) == 256);
 
+struct ResourceLimit {
+  std::uint64_t now, most;
+};
+
 struct Iovec {
   std::uint64_t base, bytes;
 };

@@ -67,6 +67,10 @@ class OpenFile {
   virtual std::int64_t sync() { return 0; }
   /// Bytes that can be read without waiting (FIONREAD).
   virtual std::int64_t available() { return -kNotATerminal; }
+  /// The bytes that a transfer moves before an address that the program may not use. Linux copies each kind
+  /// of data in its own parts: nothing moves, the whole pages before the address, or all bytes before it.
+  enum class AtFault : std::uint8_t { nothing, pages, bytes };
+  virtual AtFault at_fault() const { return AtFault::nothing; }
   /// The bits of `events` (and always error and hang-up) that are true now.
   virtual std::uint32_t poll(std::uint32_t events) = 0;
   /// Nothing: the host knows, and does not tell.
@@ -79,7 +83,9 @@ class OpenFile {
   virtual std::int64_t next_entry(const ListedFile*& entry);
   virtual void advance() {}
   virtual std::int64_t position() const { return 0; }
-  virtual int host_fd() const { return -1; }  ///< of host files, for metadata calls
+  virtual int host_fd() const { return -1; }  ///< of host files, whose contents it has
+  /// The file of the host whose mode and times are this one's; it may be open for nothing else. -1: none.
+  virtual int place_fd() const { return host_fd(); }
 
   bool can_read() const { return (flags & abi::kPath) == 0 && (flags & abi::kAccessMask) != abi::kWriteOnly; }
   bool can_write() const { return (flags & abi::kPath) == 0 && (flags & abi::kAccessMask) != abi::kReadOnly; }
@@ -112,6 +118,7 @@ class HostFile : public OpenFile {
   void advance() override { ++position_; }
   std::int64_t position() const override { return static_cast<std::int64_t>(position_); }
   int host_fd() const override { return fd_.get(); }
+  AtFault at_fault() const override { return AtFault::bytes; }
 
  private:
   void read_directory();
@@ -144,6 +151,7 @@ class StandardStream : public OpenFile {
   const std::string& written() const { return written_; }
   bool was_read() const { return was_read_; }
   int host_fd() const override { return is_regular_ ? fd_ : -1; }
+  AtFault at_fault() const override { return is_regular_ ? AtFault::bytes : AtFault::pages; }
 
  private:
   int fd_;  // not owned
@@ -154,17 +162,19 @@ class StandardStream : public OpenFile {
 
 /// The bytes between the two ends of a pipe.
 struct PipeBuffer {
-  static constexpr std::size_t kCapacity = 65536;
+  static constexpr std::size_t kUsualCapacity = 65536, kMostCapacity = 1 << 20;
   static constexpr std::size_t kAtomic = 4096;  ///< PIPE_BUF: writes up to here are not split
   std::deque<std::byte> bytes;
+  std::size_t capacity = kUsualCapacity;
   int readers = 0, writers = 0;
+  std::uint64_t reader_opens = 0, writer_opens = 0;  ///< ends made so far: an open of a FIFO waits for one
   Edges edges;
   std::uint64_t ino = 0;
 };
 
 class PipeEnd : public OpenFile {
  public:
-  PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags);
+  PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags, std::string file_path = {});
   ~PipeEnd() override;
   std::int64_t read(std::span<std::byte> to) override;
   std::int64_t write(std::span<const std::byte> from) override;
@@ -173,7 +183,7 @@ class PipeEnd : public OpenFile {
   std::optional<Edges> edges() const override { return pipe_->edges; }
   bool is_same(const PipeEnd& other) const { return pipe_ == other.pipe_; }
   /// Another end, as an open of the pipe by its descriptor's path gives.
-  std::shared_ptr<PipeEnd> open_again(std::uint32_t open_flags) const {
+  virtual std::shared_ptr<PipeEnd> open_again(std::uint32_t open_flags) const {
     return std::make_shared<PipeEnd>(pipe_, open_flags);
   }
   /// As read(), and the bytes stay.
@@ -181,7 +191,15 @@ class PipeEnd : public OpenFile {
   /// Bytes that put() takes, kWouldBlock if none, or -EPIPE: nothing reads.
   std::int64_t room() const;
   void put(std::span<const std::byte> from);
+  std::size_t capacity() const { return pipe_->capacity; }
+  /// F_SETPIPE_SZ. @returns the capacity, which may be more than asked for, or -errno.
+  std::int64_t resize(std::uint32_t bytes);
   std::int64_t available() override { return static_cast<std::int64_t>(pipe_->bytes.size()); }
+  AtFault at_fault() const override { return AtFault::pages; }
+
+ protected:
+  const PipeBuffer& pipe() const { return *pipe_; }
+  const std::shared_ptr<PipeBuffer>& shared_pipe() const { return pipe_; }
 
  private:
   std::shared_ptr<PipeBuffer> pipe_;
@@ -211,6 +229,7 @@ class RandomFile : public OpenFile {
   std::int64_t write(std::span<const std::byte> from) override;
   std::int64_t stat(abi::Stat& result) override;
   std::uint32_t poll(std::uint32_t events) override { return events & (PollBits::kIn | PollBits::kOut); }
+  AtFault at_fault() const override { return AtFault::bytes; }
 
  private:
   Rng& rng_;
@@ -225,6 +244,7 @@ class TextFile : public OpenFile {
   std::int64_t seek(std::int64_t offset, int whence) override;
   std::int64_t stat(abi::Stat& result) override;
   std::uint32_t poll(std::uint32_t events) override { return events & (PollBits::kIn | PollBits::kOut); }
+  AtFault at_fault() const override { return AtFault::bytes; }
 
  private:
   std::string text_;

@@ -161,8 +161,10 @@ std::int64_t PathResolver::resolve(const std::string& base, std::string_view pat
       result.is_virtual = true;
       return 0;
     }
-    const bool is_last =
-        std::all_of(components.begin(), components.end(), [](const auto& c) { return c == "."; });
+    // A "." behind the last name is the directory itself, to a call that follows nothing.
+    const bool is_last = components.empty() ||
+                         (follow != Follow::never && std::all_of(components.begin(), components.end(),
+                                                                 [](const auto& c) { return c == "."; }));
     struct stat info {};
     const int own =
         steps.back().is_own ? -1 : own_->find(absolute_path(steps, "."), steps.back().fd.get(), name);
@@ -170,7 +172,9 @@ std::int64_t PathResolver::resolve(const std::string& base, std::string_view pat
     const bool is_own = own >= 0 || steps.back().is_own;
     const bool exists = ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
     if (!exists && (!is_last || errno != ENOENT)) return is_own ? -errno : failed(name, errno);
-    if (exists && S_ISLNK(info.st_mode) && (!is_last || follow == Follow::yes || result.wants_directory)) {
+    const bool follows =
+        !is_last || follow == Follow::yes || (follow == Follow::no && result.wants_directory);
+    if (exists && S_ISLNK(info.st_mode) && follows) {
       if (++links > kMaxLinks) return failed(name, ELOOP);
       std::array<char, PATH_MAX> target;
       const ssize_t length = ::readlinkat(folder, name.c_str(), target.data(), target.size());

@@ -40,7 +40,9 @@ class OwnedFd {
 /// A path whose directory was walked: act on `name` in `parent` with *at() calls that do not follow links.
 struct ResolvedPath {
   OwnedFd parent;
-  std::string name;              ///< the last component, "." for the directory itself
+  std::string name;  ///< the last component, "." for the directory itself
+  /// With the '/' that the path ended in: the host refuses what is no directory, as it does for any program.
+  std::string marked_name() const { return wants_directory && name != "." ? name + "/" : name; }
   std::string absolute;          ///< of the guest's and host's view alike
   bool wants_directory = false;  ///< the path ended in '/'
   bool is_virtual = false;       ///< in /proc or /sys: no parent, look up `absolute` in the virtual files
@@ -63,7 +65,8 @@ class PathResolver {
   /// The guest's initial directory: the host's working directory, or the sandbox if that lies outside of it.
   const std::string& initial_directory() const { return initial_; }
 
-  enum class Follow { yes, no };  ///< a symbolic link as the last component
+  /// A symbolic link as the last component; `no` follows one with a '/' behind it, `never` does not.
+  enum class Follow { yes, no, never };
 
   /// Resolves `path` against the absolute directory `base`. 0 or -errno (-EACCES: outside of the sandbox).
   std::int64_t resolve(const std::string& base, std::string_view path, Follow follow,

@@ -87,39 +87,38 @@ std::string Process::Impl::proc_stat(const Thread& thread, bool of_process) {
   const std::uint64_t core = thread.core == Thread::kNoCore ? 0 : thread.core;
   // pid comm state ppid pgrp session tty tpgid flags; faults; times; priority nice threads; start; sizes; ...
   return fmt::format(
-      "{} ({}) {} {} {} {} 0 -1 4194304 0 0 0 0 {} 0 0 0 20 0 {} 0 0 {} {} 18446744073709551615 {} {} {} 0 0 "
+      "{} ({}) {} {} {} {} 0 -1 4194304 0 0 0 0 {} 0 0 0 {} {} {} 0 0 {} {} 18446744073709551615 {} {} {} 0 "
+      "0 "
       "0 0 0 0 "
       "0 0 0 17 {} 0 0 0 0 0 {} {} {} 0 0 0 0 0\n",
       thread.tid, thread_name(thread), state_letter(thread), kernel.children.at(pid).parent,
-      kernel.children.at(pid).group, kernel.children.at(pid).session, ran, live_threads(),
+      kernel.children.at(pid).group, kernel.children.at(pid).session, ran, 20 + nice, nice, live_threads(),
       memory.mapped_bytes(), memory.mapped_bytes() / AddressSpace::kPageBytes, program.entry, brk_start,
       stack_high, core, brk_start, brk_start, brk_now);
 }
 
 std::string Process::Impl::proc_limits() const {
-  const auto limit = [](std::uint64_t value) { return std::to_string(value); };
-  const std::string unlimited = "unlimited";
-  std::string text = fmt::format("{:25} {:20} {:20} {:10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
-  const auto row = [&](const char* name, const std::string& soft, const std::string& hard,
-                       const char* units) {
-    text += fmt::format("{:25} {:20} {:20} {:10}\n", name, soft, hard, units);
+  struct Row {
+    const char *name, *units;
   };
-  row("Max cpu time", unlimited, unlimited, "seconds");
-  row("Max file size", unlimited, unlimited, "bytes");
-  row("Max data size", unlimited, unlimited, "bytes");
-  row("Max stack size", limit(options.stack_bytes), unlimited, "bytes");
-  row("Max core file size", "0", "0", "bytes");
-  row("Max resident set", unlimited, unlimited, "bytes");
-  row("Max processes", unlimited, unlimited, "processes");
-  row("Max open files", limit(files.most), limit(files.most_hard), "files");
-  row("Max locked memory", unlimited, unlimited, "bytes");
-  row("Max address space", unlimited, unlimited, "bytes");
-  row("Max file locks", unlimited, unlimited, "locks");
-  row("Max pending signals", limit(most_pending), limit(most_pending_hard), "signals");
-  row("Max msgqueue size", unlimited, unlimited, "bytes");
-  row("Max nice priority", unlimited, unlimited, "");
-  row("Max realtime priority", unlimited, unlimited, "");
-  row("Max realtime timeout", unlimited, unlimited, "us");
+  static constexpr Row kRows[] = {
+      // by their numbers
+      {"Max cpu time", "seconds"},    {"Max file size", "bytes"},      {"Max data size", "bytes"},
+      {"Max stack size", "bytes"},    {"Max core file size", "bytes"}, {"Max resident set", "bytes"},
+      {"Max processes", "processes"}, {"Max open files", "files"},     {"Max locked memory", "bytes"},
+      {"Max address space", "bytes"}, {"Max file locks", "locks"},     {"Max pending signals", "signals"},
+      {"Max msgqueue size", "bytes"}, {"Max nice priority", ""},       {"Max realtime priority", ""},
+      {"Max realtime timeout", "us"},
+  };
+  const auto text_of = [](std::uint64_t value) {
+    return value == ~std::uint64_t{0} ? std::string("unlimited") : std::to_string(value);
+  };
+  std::string text = fmt::format("{:25} {:20} {:20} {:10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
+  std::uint32_t which = 0;
+  for (const auto& [name, units] : kRows) {
+    const abi::ResourceLimit now = limit(which++);
+    text += fmt::format("{:25} {:20} {:20} {:10}\n", name, text_of(now.now), text_of(now.most), units);
+  }
   return text;
 }
 
@@ -149,7 +148,7 @@ std::string Process::Impl::proc_machine(std::string_view path) {
   if (path == "/proc/sys/kernel/hostname") return "rubato\n";
   if (path == "/proc/sys/kernel/pid_max" || path == "/proc/sys/kernel/threads-max") return "32768\n";
   if (path == "/proc/sys/net/core/somaxconn") return "4096\n";
-  if (path == "/proc/sys/fs/pipe-max-size") return fmt::format("{}\n", PipeBuffer::kCapacity);
+  if (path == "/proc/sys/fs/pipe-max-size") return fmt::format("{}\n", PipeBuffer::kMostCapacity);
   return {};
 }
 

@@ -170,6 +170,7 @@ void Process::Impl::end_wait(Thread& thread) {
     }
   }
   if (wait.kind == WaitKind::files) std::erase(file_waits, &thread);
+  if (wait.opening) files_changed = true;  // its end is gone, or is another's by now
   info(thread).transfer.reset();
   if (wait.deadline) timeouts.erase({*wait.deadline, thread.tid});
   wait = {};

@@ -93,6 +93,9 @@ void Process::save(CheckpointWriter& file) const {
     refuse("a signal is on its way");
   if (is_any([](const ThreadInfo& info) { return info.transfer != nullptr; }))
     refuse("a thread waits for the disk");
+  if (!p.limits.empty() || p.nice != 0)
+    refuse("the program has set a limit of its resources, or its priority");
+  if (!kernel_->fifos.empty()) refuse("the program has made a FIFO");
   const bool has_itimer = std::any_of(p.itimers.begin(), p.itimers.end(),
                                       [](const IntervalTimer& timer) { return timer.next.has_value(); });
   if (has_itimer || !p.posix_timers.empty()) refuse("a timer of the program runs");
@@ -183,7 +186,7 @@ void Process::Impl::restore_view(CheckpointReader& file) {
   if (bytes == 0 || ((begin | bytes) & AddressSpace::kPageMask) != 0 || !memory.all_mapped(begin, bytes))
     file.refuse_damaged();
   if (!path.empty()) {
-    const std::int64_t fd = open_path(abi::kAtCwd, path, abi::kReadOnly, 0);
+    const std::int64_t fd = open_path(nullptr, abi::kAtCwd, path, abi::kReadOnly, 0);
     const bool is_open = fd >= 0 && mapped_file(*files.find(fd), view.file) == 0;
     if (fd >= 0) files.close(fd);
     if (!is_open)
@@ -224,7 +227,7 @@ void Process::restore(CheckpointReader& file) {
     const auto flags = static_cast<std::uint32_t>(file.number());
     const std::uint64_t position = file.number();
     const bool closes_on_exec = file.number() != 0;
-    const std::int64_t opened = p.open_path(abi::kAtCwd, path, flags, 0);
+    const std::int64_t opened = p.open_path(nullptr, abi::kAtCwd, path, flags, 0);
     if (opened < 0 || fd >= FileTable::kLimit)
       throw UsageError("{}: the program had {} open, which cannot be opened", file.path().string(), path);
     FileTable::Entry entry = *p.files.entry(opened);

@@ -134,6 +134,8 @@ struct Process::Impl final {
     send_signal(target, PendingSignal{siginfo, std::nullopt});
   }
   void send_signal(Thread* target, PendingSignal sent);
+  /// Until the wait of the call is over.
+  void use_mask_for_wait(Call& call, std::uint64_t mask);
   /// As a call of the program does. @returns 0, or -EAGAIN: as many are queued as may be.
   std::int64_t queue_signal(Thread* target, const abi::Siginfo& siginfo);
   /// To thread `tid` of any process, or of the process `of` if that is not 0.
@@ -164,6 +166,8 @@ struct Process::Impl final {
   std::int64_t futex_wake_op(Call& call);
   std::int64_t futex_lock_pi(Call& call, bool only_tries, std::optional<std::uint64_t> deadline);
   std::int64_t futex_unlock_pi(Call& call);
+  /// The lock at `word` is the first waiter's.
+  void hand_over(Addr word, const std::deque<Thread*>& waiters, std::uint32_t marks);
   std::int64_t clone_thread(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid, Addr tls,
                             Addr child_tid);
   void release_robust_list(Thread& thread);
@@ -250,6 +254,11 @@ struct Process::Impl final {
 
   // --- sys_files.cpp, sys_poll.cpp, sys_paths.cpp
   // --------------------------------------------------------------------------
+  /// Linux's access_ok(): no byte of the range is the kernel's. Whether all are mapped shows when they move.
+  bool is_user_address(Addr a, std::uint64_t bytes) const {
+    return bytes <= memory.size() && a <= memory.size() - bytes;
+  }
+  std::int64_t read_before_fault(OpenFile& file, std::optional<std::int64_t> offset, std::uint64_t room);
   std::int64_t transfer_in(Call& call, const std::shared_ptr<OpenFile>& open_file,
                            const std::vector<abi::Iovec>& ranges, std::optional<std::int64_t> offset);
   std::int64_t transfer_out(Call& call, const std::shared_ptr<OpenFile>& open_file,
@@ -259,6 +268,9 @@ struct Process::Impl final {
   std::int64_t poll_files(Call& call,
                           std::vector<std::pair<std::shared_ptr<OpenFile>, std::uint32_t>>& requests,
                           std::vector<std::uint32_t>& ready, std::optional<std::uint64_t> deadline);
+  /// Tells a poll with a limit how much of its time is left.
+  void put_time_left(std::uint64_t number, const std::array<std::uint64_t, 6>& arguments,
+                     std::optional<std::uint64_t> deadline);
   std::int64_t epoll_wait(Call& call, std::optional<std::uint64_t> deadline);
   std::int64_t resolve(Call& call, unsigned directory, unsigned path, PathResolver::Follow follow,
                        ResolvedPath& result);
@@ -267,8 +279,19 @@ struct Process::Impl final {
   /// As resolve(), and refuses what may not be written.
   std::int64_t resolve_for_change(Call& call, unsigned directory, unsigned path, PathResolver::Follow follow,
                                   ResolvedPath& result);
-  std::int64_t open_path(std::int32_t directory, const std::string& path, std::uint32_t flags,
+  /// `call`: null in a restore, which opens no FIFO.
+  std::int64_t open_path(Call* call, std::int32_t directory, const std::string& path, std::uint32_t flags,
                          std::uint32_t mode);
+  /// The error of giving a file of that kind the mode, or 0.
+  std::int64_t check_mode(std::uint32_t kind, std::uint32_t mode, std::string_view path) const;
+
+  // --- fifo.cpp
+  // -----------------------------------------------------------------------------------------------
+  std::int64_t open_fifo(Call& call, const ResolvedPath& where, FileId id, std::uint32_t flags);
+  std::int64_t finish_open(Call& call, const Opening& opening);
+
+  // --- sys_paths.cpp, virtual_files.cpp
+  // ---------------------------------------------------------------------------------------------
   std::shared_ptr<OpenFile> open_virtual(const std::string& path, std::uint32_t flags, std::int64_t& error);
   std::int64_t stat_at(Call& call, unsigned directory, unsigned path, std::uint32_t flags, abi::Stat& result);
   /// As an open of that path: what a descriptor stands for is opened anew.
@@ -361,6 +384,10 @@ struct Process::Impl final {
   /// The signal of a timer leaves the queue: it gets how often the timer has expired besides.
   void tell_overrun(std::int32_t timer, abi::Siginfo& siginfo);
 
+  abi::ResourceLimit limit(std::uint32_t which) const;
+  /// The processes that getpriority() names; empty: none.
+  std::vector<Impl*> of_priority(std::uint32_t kind, std::int32_t whom);
+
   std::int64_t install(std::shared_ptr<OpenFile> file, bool cloexec);
   std::optional<std::uint64_t> deadline_of(const abi::Timespec& time, bool absolute, bool realtime) const;
   bool read_deadline(Addr a, bool absolute, bool realtime, std::optional<std::uint64_t>& deadline,
@@ -409,6 +436,9 @@ struct Process::Impl final {
   std::map<std::uint64_t, std::uint64_t>& unknown = kernel.unknown;
 
   std::array<abi::Sigaction, abi::kSignals + 1> actions{};
+  /// Limits that bound nothing, by their number; those that were never set are as at the start.
+  std::map<std::uint32_t, abi::ResourceLimit> limits;
+  int nice = 0;         ///< told, and of no effect: cores are shared as threads are, by turns
   SignalQueue pending;  // signals sent to the process
   /// RLIMIT_SIGPENDING: signals that queue at once.
   std::uint64_t most_pending = 16384, most_pending_hard = 16384;

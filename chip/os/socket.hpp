@@ -121,6 +121,8 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
   int take_error() { return std::exchange(error_, 0); }
 
   SocketOptions options;
+  int used_by = 0;   ///< the process that listens, connects, or has made the pair
+  int peer_pid = 0;  ///< used_by of the partner, when they were connected
 
  protected:
   /// All bits of poll() that are true now.

@@ -108,6 +108,8 @@ void StreamSocket::take_connection(const std::shared_ptr<StreamSocket>& client) 
   server->local_.family = kind().family;
   server->peer_name_ = client->local_;
   pair(client, server);
+  server->peer_pid = client->used_by;
+  client->peer_pid = used_by;
   client->became_writable();
   arrived_.push_back(std::move(server));
   became_readable();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -16,10 +17,10 @@ constexpr std::uint64_t kDevice = 13;
 
 }  // namespace
 
-PipeEnd::PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags)
-    : OpenFile(open_flags), pipe_(std::move(pipe)) {
-  if (can_read()) ++pipe_->readers;
-  if (can_write()) ++pipe_->writers;
+PipeEnd::PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags, std::string file_path)
+    : OpenFile(open_flags, std::move(file_path)), pipe_(std::move(pipe)) {
+  if (can_read()) ++pipe_->readers, ++pipe_->reader_opens;
+  if (can_write()) ++pipe_->writers, ++pipe_->writer_opens;
 }
 
 PipeEnd::~PipeEnd() {
@@ -43,15 +44,15 @@ std::int64_t PipeEnd::read(std::span<std::byte> to) {
   auto& bytes = pipe_->bytes;
   const std::int64_t n = peek(to);
   if (n <= 0) return n;
-  const bool was_writable = PipeBuffer::kCapacity - bytes.size() >= PipeBuffer::kAtomic;
+  const bool was_writable = pipe_->capacity - bytes.size() >= PipeBuffer::kAtomic;
   bytes.erase(bytes.begin(), bytes.begin() + n);
-  if (!was_writable && PipeBuffer::kCapacity - bytes.size() >= PipeBuffer::kAtomic) ++pipe_->edges.out;
+  if (!was_writable && pipe_->capacity - bytes.size() >= PipeBuffer::kAtomic) ++pipe_->edges.out;
   return n;
 }
 
 std::int64_t PipeEnd::room() const {
   if (pipe_->readers == 0) return -EPIPE;
-  const std::size_t room = PipeBuffer::kCapacity - pipe_->bytes.size();
+  const std::size_t room = pipe_->capacity - pipe_->bytes.size();
   return room == 0 ? kWouldBlock : static_cast<std::int64_t>(room);
 }
 
@@ -60,11 +61,22 @@ void PipeEnd::put(std::span<const std::byte> from) {
   ++pipe_->edges.in;
 }
 
+std::int64_t PipeEnd::resize(std::uint32_t bytes) {
+  constexpr std::uint32_t kMost = std::uint32_t{1} << 31;
+  if (bytes == 0 || bytes > kMost) return -EINVAL;
+  const std::size_t wanted = std::max<std::size_t>(std::bit_ceil(bytes), PipeBuffer::kAtomic);
+  if (wanted > PipeBuffer::kMostCapacity && wanted > pipe_->capacity) return -EPERM;
+  if (wanted < pipe_->bytes.size()) return -EBUSY;
+  pipe_->capacity = wanted;
+  ++pipe_->edges.out;
+  return static_cast<std::int64_t>(wanted);
+}
+
 std::int64_t PipeEnd::write(std::span<const std::byte> from) {
   if (!can_write()) return -EBADF;
   if (from.empty()) return 0;
   if (pipe_->readers == 0) return -EPIPE;
-  const std::size_t room = PipeBuffer::kCapacity - pipe_->bytes.size();
+  const std::size_t room = pipe_->capacity - pipe_->bytes.size();
   if (room == 0 || (from.size() <= PipeBuffer::kAtomic && room < from.size())) return kWouldBlock;
   const std::size_t n = std::min(room, from.size());
   put(from.first(n));
@@ -78,11 +90,12 @@ std::int64_t PipeEnd::stat(abi::Stat& result) {
 std::uint32_t PipeEnd::poll(std::uint32_t events) {
   std::uint32_t ready = 0;
   if (can_read()) {
-    if (!pipe_->bytes.empty()) ready |= events & PollBits::kIn;
+    if (!pipe_->bytes.empty()) ready |= events & (PollBits::kIn | PollBits::kReadNormal);
     if (pipe_->writers == 0) ready |= PollBits::kHangUp;
   }
   if (can_write()) {
-    if (PipeBuffer::kCapacity - pipe_->bytes.size() >= PipeBuffer::kAtomic) ready |= events & PollBits::kOut;
+    if (pipe_->capacity - pipe_->bytes.size() >= PipeBuffer::kAtomic)
+      ready |= events & (PollBits::kOut | PollBits::kWriteNormal);
     if (pipe_->readers == 0) ready |= PollBits::kError;
   }
   return ready;

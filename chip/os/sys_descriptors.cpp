@@ -100,9 +100,13 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
     case ofd_setlkw:
       return lock_range(call, file, RangeLockCommand::wait, call.i32(1) == ofd_setlkw);
     case setpipe_size:
-    case getpipe_size:
-      return dynamic_cast<PipeEnd*>(file.get()) != nullptr ? static_cast<std::int64_t>(PipeBuffer::kCapacity)
-                                                           : -EBADF;
+    case getpipe_size: {
+      auto* const pipe = dynamic_cast<PipeEnd*>(file.get());
+      if (pipe == nullptr) return -EBADF;
+      if (call.i32(1) == getpipe_size) return static_cast<std::int64_t>(pipe->capacity());
+      files_changed = true;
+      return pipe->resize(call.u32(2));
+    }
     default:
       return -EINVAL;
   }

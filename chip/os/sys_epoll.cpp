@@ -144,7 +144,7 @@ std::int64_t Process::Impl::epoll_wait(Call& call, std::optional<std::uint64_t> 
   const std::int32_t most = call.i32(2);
   const auto set_file = files.find(call.i32(0));
   if (most <= 0 || most > 1 << 20) return -EINVAL;
-  if (!user.writable(call.a[1], static_cast<std::uint64_t>(most) * sizeof(EpollEvent))) return -EFAULT;
+  if (!is_user_address(call.a[1], static_cast<std::uint64_t>(most) * sizeof(EpollEvent))) return -EFAULT;
   if (!set_file) return -EBADF;
   const auto set = std::dynamic_pointer_cast<EpollSet>(set_file);
   if (!set) return -EINVAL;
@@ -154,9 +154,7 @@ std::int64_t Process::Impl::epoll_wait(Call& call, std::optional<std::uint64_t> 
       if (call.a[5] != 8) return -EINVAL;
       const auto mask = user.get<std::uint64_t>(call.a[4]);
       if (!mask) return -EFAULT;
-      call.info.saved_mask = call.thread.signal_mask;
-      call.info.restores_mask = true;
-      call.thread.signal_mask = *mask;
+      use_mask_for_wait(call, *mask);
     }
   }
   const auto interests = set->interests();
@@ -174,7 +172,10 @@ std::int64_t Process::Impl::epoll_wait(Call& call, std::optional<std::uint64_t> 
       break;
     }
     const EpollEvent event{ready[i], 0, interests[i].second.data};
-    user.write(call.a[1] + static_cast<std::uint64_t>(count) * sizeof event, &event, sizeof event);
+    if (!user.write(call.a[1] + static_cast<std::uint64_t>(count) * sizeof event, &event, sizeof event)) {
+      set->begin_with(interests[i].first);
+      return count != 0 ? count : -EFAULT;
+    }
     set->reported(interests[i].first);
     ++count;
   }

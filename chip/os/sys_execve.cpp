@@ -65,6 +65,8 @@ Process::Impl::Impl(const Impl& before, ProcessOptions its_options, std::shared_
       memory(space->memory),
       user(memory),
       actions(before.actions),
+      limits(before.limits),
+      nice(before.nice),
       pending(before.pending),
       most_pending(before.most_pending),
       most_pending_hard(before.most_pending_hard),

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chip/os/process_impl.hpp"
+#include "chip/os/user_buffers.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -13,13 +14,20 @@ namespace {
 constexpr std::uint64_t kChunk = std::uint64_t{4} << 20;
 constexpr std::uint64_t kMaxIovecs = 1024;
 
-std::uint64_t total_bytes(const std::vector<abi::Iovec>& ranges) {
-  std::uint64_t total = 0;
-  for (const auto& range : ranges) total += range.bytes;
-  return total;
+bool is_pipe_like(const OpenFile& file) { return file.host_fd() < 0; }
+
+/// The part of `bytes` that moves if the program may not use the address behind them.
+std::uint64_t moved_before_fault(OpenFile::AtFault rule, std::uint64_t bytes) {
+  if (rule == OpenFile::AtFault::nothing) return 0;
+  return rule == OpenFile::AtFault::bytes ? bytes : bytes & ~AddressSpace::kPageMask;
 }
 
-bool is_pipe_like(const OpenFile& file) { return file.host_fd() < 0; }
+/// Whether a read would get a byte: at the end of a file the address of its buffer does not matter.
+bool has_more(OpenFile& file, std::optional<std::int64_t> offset) {
+  const std::int64_t at = offset ? *offset : file.seek(0, SEEK_CUR);
+  std::byte next;
+  return at < 0 || file.pread({&next, 1}, at) != 0;
+}
 
 }  // namespace
 
@@ -33,6 +41,7 @@ std::int64_t Process::Impl::read_iovecs(Addr a, std::uint64_t count, std::vector
   std::uint64_t total = 0;
   for (auto& range : ranges) {
     if (static_cast<std::int64_t>(range.bytes) < 0) return -EINVAL;
+    if (!is_user_address(range.base, range.bytes)) return -EFAULT;
     range.bytes = std::min(range.bytes, kMaxTransfer - total);
     total += range.bytes;
   }
@@ -47,6 +56,20 @@ std::int64_t Process::Impl::would_block(Call& call, const OpenFile& file) {
   return block(call, wait);
 }
 
+// Bytes that a read of `wanted` gets if only `room` of them can be stored; or -errno, 0 at the end of the
+// file.
+std::int64_t Process::Impl::read_before_fault(OpenFile& file, std::optional<std::int64_t> offset,
+                                              std::uint64_t room) {
+  if (file.at_fault() == OpenFile::AtFault::nothing) return -EFAULT;
+  if (file.at_fault() == OpenFile::AtFault::pages) {
+    const std::int64_t there = file.available();  // 0: it waits, or ends, before any byte is stored
+    if (there >= 0 && static_cast<std::uint64_t>(there) <= room) return std::max<std::int64_t>(there, 1);
+  }
+  const auto n = static_cast<std::int64_t>(moved_before_fault(file.at_fault(), room));
+  if (n != 0) return n;
+  return file.at_fault() == OpenFile::AtFault::bytes && !has_more(file, offset) ? 0 : -EFAULT;
+}
+
 std::int64_t Process::Impl::transfer_in(Call& call, const std::shared_ptr<OpenFile>& open_file,
                                         const std::vector<abi::Iovec>& ranges,
                                         std::optional<std::int64_t> offset) {
@@ -57,27 +80,31 @@ std::int64_t Process::Impl::transfer_in(Call& call, const std::shared_ptr<OpenFi
     return offset ? -ESPIPE : socket_receive(call, *socket, ranges, 0, with);
   }
   if (is_on_disk(file)) return begin_disk_transfer(call, open_file, ranges, offset, false);
-  for (const auto& range : ranges)
-    if (!user.writable(range.base, range.bytes)) return -EFAULT;
-  if (!begin_file_access(file, offset, total_bytes(ranges), false)) return -EFAULT;
+  const UserBuffers to(user, ranges);
+  const std::uint64_t total = to.bytes(), room = to.writable_bytes();
+  if (is_at_once() && room < total) return -EFAULT;
+  if (!begin_file_access(file, offset, total, false)) return -EFAULT;
   // A host that must be waited for is asked once; a regular file gives all it has.
   std::vector<std::byte> buffer;
   std::int64_t done = 0;
-  for (const auto& range : ranges) {
-    for (std::uint64_t at = 0; at < range.bytes;) {
-      const std::uint64_t n = std::min(kChunk, range.bytes - at);
-      buffer.resize(n);
-      const std::int64_t got = offset ? file.pread(buffer, *offset + done) : file.read(buffer);
-      if (got == kWouldBlock) return done != 0 ? done : would_block(call, file);
-      if (got < 0) return done != 0 ? done : got;
-      user.write(range.base + at, buffer.data(), static_cast<std::uint64_t>(got));
-      done += got;
-      at += static_cast<std::uint64_t>(got);
-      if (static_cast<std::uint64_t>(got) < n || is_pipe_like(file)) {
-        if (is_pipe_like(file)) files_changed = true;
-        return done;
-      }
+  while (static_cast<std::uint64_t>(done) < total) {
+    const auto at = static_cast<std::uint64_t>(done);
+    std::uint64_t n = std::min(kChunk, total - at);
+    const auto here = offset ? std::optional(*offset + done) : std::nullopt;
+    if (room - at < n) {
+      const std::int64_t less = read_before_fault(file, here, room - at);
+      if (less <= 0) return done != 0 ? done : less;
+      n = static_cast<std::uint64_t>(less);
     }
+    buffer.resize(n);
+    const std::int64_t got = here ? file.pread(buffer, *here) : file.read(buffer);
+    if (got == kWouldBlock) return done != 0 ? done : would_block(call, file);
+    if (got < 0) return done != 0 ? done : got;
+    if (static_cast<std::uint64_t>(got) > room - at) return done != 0 ? done : -EFAULT;
+    to.scatter(at, std::span(buffer).first(static_cast<std::size_t>(got)));
+    done += got;
+    if (is_pipe_like(file)) files_changed = true;
+    if (static_cast<std::uint64_t>(got) < n || is_pipe_like(file)) break;
   }
   return done;
 }
@@ -90,83 +117,61 @@ std::int64_t Process::Impl::transfer_out(Call& call, const std::shared_ptr<OpenF
   if (Socket* const socket = file.as_socket())
     return offset ? -ESPIPE : socket_send(call, *socket, ranges, 0, {});
   if (is_on_disk(file)) return begin_disk_transfer(call, open_file, ranges, offset, true);
-  for (const auto& range : ranges)
-    if (!user.readable(range.base, range.bytes)) return -EFAULT;
-  const std::uint64_t total = total_bytes(ranges);
-  if (!begin_file_access(file, offset, total, true)) return -EFAULT;
+  const UserBuffers from(user, ranges);
+  const std::uint64_t total = from.bytes(), good = from.readable_bytes();
+  const std::uint64_t end = good == total ? total : moved_before_fault(file.at_fault(), good);
+  if (end < total && (end == 0 || is_at_once())) return -EFAULT;
+  if (!begin_file_access(file, offset, end, true)) return -EFAULT;
   std::vector<std::byte> buffer;
-  std::uint64_t done = call.progress, skip = call.progress;
-  const auto failed = [&](std::int64_t error) -> std::int64_t {
+  std::uint64_t done = call.progress;
+  const auto ended = [&](std::int64_t error) -> std::int64_t {
     file_changed(file);
     if (error == -EPIPE) broken_pipe(call);
     return done != 0 ? static_cast<std::int64_t>(done) : error;
   };
-  // Several ranges to a pipe or terminal are one write: gathered, so that no other writer comes between.
-  if (is_pipe_like(file) && ranges.size() > 1 && total <= kChunk) {
-    buffer.resize(total);
-    std::uint64_t at = 0;
-    for (const auto& range : ranges) {
-      user.read(range.base, buffer.data() + at, range.bytes);
-      at += range.bytes;
+  // All ranges are one write: gathered, so that no other writer comes between.
+  while (done < end) {
+    buffer.resize(std::min(kChunk, end - done));
+    from.gather(done, buffer);
+    const std::int64_t put =
+        offset ? file.pwrite(buffer, *offset + static_cast<std::int64_t>(done)) : file.write(buffer);
+    if (put == kWouldBlock) {
+      call.progress = done;
+      if ((file.flags & abi::kNonBlock) != 0 && done != 0) return static_cast<std::int64_t>(done);
+      return would_block(call, file);
     }
-    while (done < total) {
-      const std::int64_t put = file.write({buffer.data() + done, total - done});
-      if (put == kWouldBlock) {
-        call.progress = done;
-        if ((file.flags & abi::kNonBlock) != 0 && done != 0) return static_cast<std::int64_t>(done);
-        return would_block(call, file);
-      }
-      if (put < 0) return failed(put);
-      files_changed = true;
-      done += static_cast<std::uint64_t>(put);
-    }
-    return static_cast<std::int64_t>(done);
+    if (put < 0) return ended(put);
+    if (is_pipe_like(file)) files_changed = true;
+    if (put == 0) break;
+    done += static_cast<std::uint64_t>(put);
   }
-  for (const auto& range : ranges) {
-    const std::uint64_t skipped = std::min(skip, range.bytes);
-    skip -= skipped;
-    for (std::uint64_t at = skipped; at < range.bytes;) {
-      const std::uint64_t n = std::min(kChunk, range.bytes - at);
-      buffer.resize(n);
-      user.read(range.base + at, buffer.data(), n);
-      const std::int64_t put =
-          offset ? file.pwrite(buffer, *offset + static_cast<std::int64_t>(done)) : file.write(buffer);
-      if (put == kWouldBlock) {
-        call.progress = done;
-        if ((file.flags & abi::kNonBlock) != 0 && done != 0) return static_cast<std::int64_t>(done);
-        return would_block(call, file);
-      }
-      if (put < 0) return failed(put);
-      if (is_pipe_like(file)) files_changed = true;
-      if (put == 0) return failed(0);
-      done += static_cast<std::uint64_t>(put);
-      at += static_cast<std::uint64_t>(put);
-    }
-  }
-  file_changed(file);
-  return static_cast<std::int64_t>(done);
+  return ended(0);
 }
 
 std::int64_t Process::Impl::sys_read(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
+  if (!is_user_address(call.a[1], call.a[2])) return -EFAULT;
   return transfer_in(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, std::nullopt);
 }
 std::int64_t Process::Impl::sys_write(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
+  if (!is_user_address(call.a[1], call.a[2])) return -EFAULT;
   return transfer_out(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, std::nullopt);
 }
 std::int64_t Process::Impl::sys_pread64(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
   if (call.i64(3) < 0) return -EINVAL;
+  if (!is_user_address(call.a[1], call.a[2])) return -EFAULT;
   return transfer_in(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.i64(3));
 }
 std::int64_t Process::Impl::sys_pwrite64(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
   if (call.i64(3) < 0) return -EINVAL;
+  if (!is_user_address(call.a[1], call.a[2])) return -EFAULT;
   return transfer_out(call, file, {{call.a[1], std::min(call.a[2], kMaxTransfer)}}, call.i64(3));
 }
 std::int64_t Process::Impl::sys_readv(Call& call) {
@@ -239,18 +244,25 @@ std::int64_t Process::Impl::sys_sendfile(Call& call) {
   }
   if (!begin_file_access(*from, at, call.a[3], false)) return -EFAULT;
   if (!begin_file_access(*to, std::nullopt, call.a[3], true)) return -EFAULT;
-  const std::int64_t done = copy_between(*from, at, *to, std::nullopt, call.a[3]);
+  const std::uint64_t wanted = std::min(call.a[3], kMaxTransfer);
+  const auto moved_before = static_cast<std::int64_t>(call.progress);
+  const std::int64_t done = copy_between(*from, at, *to, std::nullopt, wanted - call.progress);
   file_changed(*to);
   if (done == kWouldBlock) return would_block(call, *to);
   if (done == -EPIPE) broken_pipe(call);
-  if (done < 0) return done;
+  if (done < 0) return moved_before != 0 ? moved_before : done;
   files_changed = true;
+  call.progress += static_cast<std::uint64_t>(done);
   if (has_offset) {
     user.put(call.a[2], at + done);
   } else {
     from->seek(at + done, SEEK_SET);
   }
-  return done;
+  // A stream takes all, as long as its reader makes room; a pipe what it has room for.
+  const bool waits = to->as_socket() != nullptr && to->as_socket()->is_stream() && done != 0 &&
+                     (to->flags & abi::kNonBlock) == 0;
+  if (waits && call.progress < wanted && has_more(*from, at + done)) return would_block(call, *to);
+  return static_cast<std::int64_t>(call.progress);
 }
 
 std::int64_t Process::Impl::sys_copy_file_range(Call& call) {
@@ -326,7 +338,7 @@ std::int64_t Process::Impl::sys_fallocate(Call& call) {
   if (__builtin_add_overflow(call.i64(2), call.i64(3), &end)) return -EFBIG;
   abi::Stat info{};
   if (const auto error = file->stat(info); error < 0) return error;
-  if (!S_ISREG(info.mode)) return -ENODEV;
+  if (!S_ISREG(info.mode)) return S_ISFIFO(info.mode) ? -ESPIPE : -ENODEV;
   if (clears) {
     const auto bytes = static_cast<std::uint64_t>(call.i64(3));
     if (!begin_file_access(*file, call.i64(2), bytes, true)) return -EFAULT;
@@ -347,14 +359,21 @@ std::int64_t Process::Impl::sys_fsync(Call& call) {
 }
 std::int64_t Process::Impl::sys_fdatasync(Call& call) { return sys_fsync(call); }
 std::int64_t Process::Impl::sys_sync(Call&) { return 0; }
-std::int64_t Process::Impl::sys_fadvise64(Call& call) { return files.find(call.i32(0)) ? 0 : -EBADF; }
+std::int64_t Process::Impl::sys_fadvise64(Call& call) {
+  constexpr std::uint32_t kLast = 5;
+  const auto file = files.find(call.i32(0));
+  if (!file) return -EBADF;
+  abi::Stat info{};
+  if (const auto error = file->stat(info); error < 0) return error;
+  if (S_ISFIFO(info.mode)) return -ESPIPE;
+  return call.u32(3) > kLast || call.i64(2) < 0 ? -EINVAL : 0;
+}
 
 std::int64_t Process::Impl::sys_getdents64(Call& call) {
   constexpr std::uint64_t kHeader = 19;
   const auto file = files.find(call.i32(0));
   if (!file || !file->can_read()) return -EBADF;
   const std::uint64_t bytes = std::min<std::uint64_t>(call.u32(2), 1u << 20);
-  if (!user.writable(call.a[1], bytes)) return -EFAULT;
   std::uint64_t used = 0;
   const ListedFile* entry = nullptr;
   while (true) {
@@ -370,7 +389,8 @@ std::int64_t Process::Impl::sys_getdents64(Call& call) {
     std::memcpy(record.data() + 16, &length16, 2);
     std::memcpy(record.data() + 18, &entry->type, 1);
     std::memcpy(record.data() + kHeader, entry->name.data(), entry->name.size());
-    user.write(call.a[1] + used, record.data(), length);
+    if (!user.write(call.a[1] + used, record.data(), length))
+      return used != 0 ? static_cast<std::int64_t>(used) : -EFAULT;
     used += length;
     file->advance();
   }

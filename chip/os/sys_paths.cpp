@@ -17,6 +17,8 @@ namespace {
 
 using Follow = PathResolver::Follow;
 
+constexpr std::uint32_t kModes = 07777, kSetIds = 06000, kSticky = 01000;
+
 Follow follow_unless(bool no_follow) { return no_follow ? Follow::no : Follow::yes; }
 
 // The canonical path of an open directory, which may have been renamed since.
@@ -57,8 +59,8 @@ std::int64_t Process::Impl::resolve_for_change(Call& call, unsigned from, unsign
 // --- open
 // ----------------------------------------------------------------------------------------------------
 
-std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path, std::uint32_t flags,
-                                      std::uint32_t mode) {
+std::int64_t Process::Impl::open_path(Call* call, std::int32_t from, const std::string& path,
+                                      std::uint32_t flags, std::uint32_t mode) {
   if ((flags & abi::kAccessMask) == 3) return -EINVAL;
   if ((flags & abi::kTemporary) != 0) return -EOPNOTSUPP;
   if (!files.has_room()) return -EMFILE;  // before a file is made or cut
@@ -87,13 +89,27 @@ std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path
   if (missing == 0) {
     if (where.absolute == "/dev/random" || where.absolute == "/dev/urandom")
       return install(std::make_shared<RandomFile>(rng, kept, where.absolute), is_cloexec);
+    if (S_ISFIFO(info.mode) && (flags & abi::kPath) == 0) {
+      const FileId id{info.dev, info.ino};
+      if (call != nullptr && kernel.fifos.has(id)) return open_fifo(*call, where, id, flags);
+      if ((flags & abi::kNonBlock) == 0)
+        log(fmt::format(
+            "opens the FIFO {}, which this run has not made: the run stands still until a program "
+            "of the host has opened its other end",
+            where.absolute));
+    }
     const bool is_device = S_ISCHR(info.mode) || S_ISBLK(info.mode);
     if (is_device && !where.is_device && (flags & abi::kPath) == 0) {
       log(fmt::format("refused to open the device {}", where.absolute));
       return -EACCES;
     }
   }
-  OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), host_open_flags(flags), mode & ~umask & 0777));
+  if (missing < 0)
+    if (const auto error = check_mode(S_IFREG, mode, where.absolute); error < 0) return error;
+  // For a FIFO of the host: of all other files Rubato's own descriptors wait, if they can.
+  const int as_fifo = S_ISFIFO(info.mode) && (flags & abi::kNonBlock) != 0 ? O_NONBLOCK : 0;
+  OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), host_open_flags(flags) | as_fifo,
+                      mode & ~umask & kModes));
   if (!fd) return -errno;
   auto file = std::make_shared<HostFile>(std::move(fd), kept, where.absolute);
   file->may_modify = may_write && !where.is_device;
@@ -102,9 +118,10 @@ std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path
 }
 
 std::int64_t Process::Impl::sys_openat(Call& call) {
+  if (const auto& opening = call.info.wait.opening) return finish_open(call, *opening);
   const auto path = user.string(call.a[1], PATH_MAX);
   if (!path) return -EFAULT;
-  return open_path(call.i32(0), *path, call.u32(2), call.u32(3));
+  return open_path(&call, call.i32(0), *path, call.u32(2), call.u32(3));
 }
 
 // --- status
@@ -225,8 +242,10 @@ std::int64_t Process::Impl::sys_readlinkat(Call& call) {
       const auto file = open_virtual(where.absolute, abi::kReadOnly, error);
       if (!file) return error;
       Socket* const socket = file->as_socket();
+      abi::Stat info{};
+      if (const auto failed = file->stat(info); failed < 0) return failed;
       link = socket != nullptr    ? fmt::format("socket:[{}]", socket->number())
-             : file->path.empty() ? "pipe:[0]"
+             : file->path.empty() ? fmt::format("pipe:[{}]", info.ino)
                                   : file->path;
     }
     std::int64_t error = -ENOENT;
@@ -234,7 +253,8 @@ std::int64_t Process::Impl::sys_readlinkat(Call& call) {
     length = static_cast<std::int64_t>(std::min(link.size(), target.size()));
     std::copy_n(link.begin(), length, target.begin());
   } else {
-    length = or_error(::readlinkat(where.parent.get(), where.name.c_str(), target.data(), target.size()));
+    length =
+        or_error(::readlinkat(where.parent.get(), where.marked_name().c_str(), target.data(), target.size()));
   }
   if (length < 0) return length;
   length = std::min<std::int64_t>(length, call.i32(3));
@@ -301,28 +321,37 @@ std::int64_t Process::Impl::sys_umask(Call& call) {
 // --- changes
 // -------------------------------------------------------------------------------------------------
 
+// The host drops set-ID bits of the mode that mkdir() gets, and so do programs' own systems.
 std::int64_t Process::Impl::sys_mkdirat(Call& call) {
   ResolvedPath where;
-  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, where); error < 0) return error;
-  return or_error(::mkdirat(where.parent.get(), where.name.c_str(), call.u32(2) & ~umask & 0777));
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::never, where); error < 0) return error;
+  return or_error(
+      ::mkdirat(where.parent.get(), where.marked_name().c_str(), call.u32(2) & ~umask & (0777 | kSticky)));
 }
 
-// Regular files only: a FIFO or device could make the host wait.
+// Regular files, FIFOs, and files of sockets without one. As under Linux, devices are the superuser's.
 std::int64_t Process::Impl::sys_mknodat(Call& call) {
-  const std::uint32_t kind = call.u32(2) & S_IFMT;
-  if (kind != 0 && kind != S_IFREG) return -EPERM;
+  const std::uint32_t kind = (call.u32(2) & S_IFMT) == 0 ? S_IFREG : call.u32(2) & S_IFMT;
+  if (kind == S_IFCHR || kind == S_IFBLK || kind == S_IFDIR) return -EPERM;
+  if (kind != S_IFREG && kind != S_IFIFO && kind != S_IFSOCK) return -EINVAL;
   ResolvedPath where;
-  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, where); error < 0) return error;
-  return or_error(
-      ::mknodat(where.parent.get(), where.name.c_str(), S_IFREG | (call.u32(2) & ~umask & 0777), 0));
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::never, where); error < 0) return error;
+  const std::uint32_t mode = call.u32(2) & ~umask & kModes;
+  if (const auto error = check_mode(kind, mode, where.absolute); error < 0) return error;
+  if (::mknodat(where.parent.get(), where.marked_name().c_str(), kind | mode, 0) != 0) return -errno;
+  abi::Stat info{};
+  if (kind == S_IFIFO && stat_of_host_path(where.parent.get(), where.name.c_str(), info) == 0)
+    kernel.fifos.add({info.dev, info.ino});
+  return 0;
 }
 
 std::int64_t Process::Impl::sys_unlinkat(Call& call) {
   if ((call.u32(2) & ~abi::kAtRemoveDirectory) != 0) return -EINVAL;
   ResolvedPath where;
-  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, where); error < 0) return error;
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::never, where); error < 0) return error;
   const bool removes_directory = (call.u32(2) & abi::kAtRemoveDirectory) != 0;
-  return or_error(::unlinkat(where.parent.get(), where.name.c_str(), removes_directory ? AT_REMOVEDIR : 0));
+  return or_error(
+      ::unlinkat(where.parent.get(), where.marked_name().c_str(), removes_directory ? AT_REMOVEDIR : 0));
 }
 
 std::int64_t Process::Impl::sys_symlinkat(Call& call) {
@@ -330,8 +359,8 @@ std::int64_t Process::Impl::sys_symlinkat(Call& call) {
   if (!target) return -EFAULT;
   if (target->empty()) return -ENOENT;
   ResolvedPath where;
-  if (const auto error = resolve_for_change(call, 1, 2, Follow::no, where); error < 0) return error;
-  return or_error(::symlinkat(target->c_str(), where.parent.get(), where.name.c_str()));
+  if (const auto error = resolve_for_change(call, 1, 2, Follow::never, where); error < 0) return error;
+  return or_error(::symlinkat(target->c_str(), where.parent.get(), where.marked_name().c_str()));
 }
 
 // The source must be one the guest may write too: a second name for a file elsewhere would be a way out.
@@ -341,8 +370,9 @@ std::int64_t Process::Impl::sys_linkat(Call& call) {
   const bool follows = (call.u32(4) & abi::kAtSymlinkFollow) != 0;
   if (const auto error = resolve_for_change(call, 0, 1, follow_unless(!follows), from); error < 0)
     return error;
-  if (const auto error = resolve_for_change(call, 2, 3, Follow::no, to); error < 0) return error;
-  return or_error(::linkat(from.parent.get(), from.name.c_str(), to.parent.get(), to.name.c_str(), 0));
+  if (const auto error = resolve_for_change(call, 2, 3, Follow::never, to); error < 0) return error;
+  return or_error(
+      ::linkat(from.parent.get(), from.marked_name().c_str(), to.parent.get(), to.marked_name().c_str(), 0));
 }
 
 std::int64_t Process::Impl::sys_renameat(Call& call) {
@@ -354,10 +384,10 @@ std::int64_t Process::Impl::sys_renameat2(Call& call) {
   constexpr std::uint32_t kNoReplace = 1, kExchange = 2;
   if ((call.u32(4) & ~(kNoReplace | kExchange)) != 0) return -EINVAL;
   ResolvedPath from, to;
-  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, from); error < 0) return error;
-  if (const auto error = resolve_for_change(call, 2, 3, Follow::no, to); error < 0) return error;
-  return or_error(::syscall(SYS_renameat2, from.parent.get(), from.name.c_str(), to.parent.get(),
-                            to.name.c_str(), call.u32(4)));
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::never, from); error < 0) return error;
+  if (const auto error = resolve_for_change(call, 2, 3, Follow::never, to); error < 0) return error;
+  return or_error(::syscall(SYS_renameat2, from.parent.get(), from.marked_name().c_str(), to.parent.get(),
+                            to.marked_name().c_str(), call.u32(4)));
 }
 
 std::int64_t Process::Impl::sys_truncate(Call& call) {
@@ -371,6 +401,7 @@ std::int64_t Process::Impl::sys_truncate(Call& call) {
   abi::Stat info{};
   if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
     return error;
+  if (where.wants_directory && !S_ISDIR(info.mode)) return -ENOTDIR;
   if (!S_ISREG(info.mode)) return S_ISDIR(info.mode) ? -EISDIR : -EINVAL;
   // As under Linux no file is opened for the call: inotify tells of the change only.
   OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -383,11 +414,26 @@ std::int64_t Process::Impl::sys_truncate(Call& call) {
   return result;
 }
 
+// A regular file with a set-ID bit runs as its owner for all users of the host. If that is root, the program
+// could leave one behind that is more than the program itself may be.
+std::int64_t Process::Impl::check_mode(std::uint32_t kind, std::uint32_t mode, std::string_view path) const {
+  if (kind != S_IFREG || (mode & kSetIds) == 0 || ::geteuid() != 0) return 0;
+  log(fmt::format(
+      "refused to give {} a set-user-ID or set-group-ID bit: Rubato runs as root, and so would the "
+      "file",
+      path));
+  return -EPERM;
+}
+
 std::int64_t Process::Impl::sys_fchmod(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file || (file->flags & abi::kPath) != 0) return -EBADF;
-  if (!file->may_modify || file->host_fd() < 0) return -EPERM;
-  return or_error(::fchmod(file->host_fd(), call.u32(1) & 0777));
+  if (!file->may_modify || file->place_fd() < 0) return -EPERM;
+  abi::Stat info{};
+  if (const auto error = file->stat(info); error < 0) return error;
+  const std::uint32_t mode = call.u32(1) & kModes;
+  if (const auto error = check_mode(info.mode & S_IFMT, mode, file->path); error < 0) return error;
+  return or_error(::chmod(fmt::format("/proc/self/fd/{}", file->place_fd()).c_str(), mode));
 }
 
 std::int64_t Process::Impl::sys_fchmodat(Call& call) {
@@ -397,7 +443,9 @@ std::int64_t Process::Impl::sys_fchmodat(Call& call) {
   if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
     return error;
   if (S_ISLNK(info.mode)) return -EOPNOTSUPP;
-  return or_error(::fchmodat(where.parent.get(), where.name.c_str(), call.u32(2) & 0777, 0));
+  const std::uint32_t mode = call.u32(2) & kModes;
+  if (const auto error = check_mode(info.mode & S_IFMT, mode, where.absolute); error < 0) return error;
+  return or_error(::fchmodat(where.parent.get(), where.marked_name().c_str(), mode, 0));
 }
 
 // Ownership does not change; asking for what is so already succeeds.
@@ -406,6 +454,10 @@ std::int64_t Process::Impl::sys_fchownat(Call& call) {
   const bool no_follow = (call.u32(4) & abi::kAtSymlinkNoFollow) != 0;
   if (const auto error = resolve_for_change(call, 0, 1, follow_unless(no_follow), where); error < 0)
     return error;
+  abi::Stat info{};
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
+  if (where.wants_directory && !S_ISDIR(info.mode)) return -ENOTDIR;
   const auto is_own = [](std::uint32_t id) { return id == kGuestUser || id == 0xffffffff; };
   return is_own(call.u32(2)) && is_own(call.u32(3)) ? 0 : -EPERM;
 }
@@ -426,14 +478,15 @@ std::int64_t Process::Impl::sys_utimensat(Call& call) {
   if (call.a[1] == 0) {
     const auto file = files.find(call.i32(0));
     if (!file) return -EBADF;
-    if (!file->may_modify || file->host_fd() < 0 || (file->flags & abi::kPath) != 0) return -EPERM;
-    return or_error(::futimens(file->host_fd(), times));
+    if (!file->may_modify || file->place_fd() < 0 || (file->flags & abi::kPath) != 0) return -EPERM;
+    const std::string place = fmt::format("/proc/self/fd/{}", file->place_fd());
+    return or_error(::utimensat(AT_FDCWD, place.c_str(), times, 0));
   }
   ResolvedPath where;
   const bool no_follow = (call.u32(3) & abi::kAtSymlinkNoFollow) != 0;
   if (const auto error = resolve_for_change(call, 0, 1, follow_unless(no_follow), where); error < 0)
     return error;
-  return or_error(::utimensat(where.parent.get(), where.name.c_str(), times, AT_SYMLINK_NOFOLLOW));
+  return or_error(::utimensat(where.parent.get(), where.marked_name().c_str(), times, AT_SYMLINK_NOFOLLOW));
 }
 
 // --- extended attributes: there are none

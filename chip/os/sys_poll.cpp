@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chip/os/guest_time.hpp"
 #include "chip/os/process_impl.hpp"
 
 namespace rubato::chip {
@@ -35,6 +36,14 @@ std::int64_t Process::Impl::poll_files(
   return block(call, wait);
 }
 
+// As Linux, which ignores that the program may have the time in read-only memory.
+void Process::Impl::put_time_left(std::uint64_t number, const std::array<std::uint64_t, 6>& arguments,
+                                  std::optional<std::uint64_t> deadline) {
+  constexpr std::uint64_t kPselect6 = 72, kPpoll = 73;
+  if (!deadline || (number != kPselect6 && number != kPpoll)) return;
+  user.put(arguments[number == kPselect6 ? 4 : 2], timespec_of(*deadline - std::min(*deadline, now())));
+}
+
 std::int64_t Process::Impl::sys_ppoll(Call& call) {
   struct Request {
     std::int32_t fd;
@@ -51,9 +60,7 @@ std::int64_t Process::Impl::sys_ppoll(Call& call) {
   if (!is_retry && call.a[3] != 0) {
     if (call.a[4] != 8) return -EINVAL;
     if (!(mask = user.get<std::uint64_t>(call.a[3]))) return -EFAULT;
-    call.info.saved_mask = call.thread.signal_mask;
-    call.info.restores_mask = true;
-    call.thread.signal_mask = *mask;
+    use_mask_for_wait(call, *mask);
   }
   std::vector<std::pair<std::shared_ptr<OpenFile>, std::uint32_t>> requests;
   std::int64_t invalid = 0;
@@ -68,6 +75,7 @@ std::int64_t Process::Impl::sys_ppoll(Call& call) {
   std::vector<std::uint32_t> ready;
   const std::int64_t count = poll_files(call, requests, ready, invalid != 0 ? now() : deadline);
   if (call.outcome == SyscallOutcome::blocked) return 0;
+  put_time_left(call.number, call.a, deadline);
   for (std::size_t i = 0; i < list.size(); ++i)
     list[i].ready = static_cast<std::int16_t>(list[i].ready | ready[i]);
   user.write(call.a[0], list.data(), bytes);
@@ -107,14 +115,13 @@ std::int64_t Process::Impl::sys_pselect6(Call& call) {
       const auto mask = user.get<std::uint64_t>(argument->address);
       if (argument->bytes != 8) return -EINVAL;
       if (!mask) return -EFAULT;
-      call.info.saved_mask = call.thread.signal_mask;
-      call.info.restores_mask = true;
-      call.thread.signal_mask = *mask;
+      use_mask_for_wait(call, *mask);
     }
   }
   std::vector<std::uint32_t> ready;
   poll_files(call, requests, ready, deadline);
   if (call.outcome == SyscallOutcome::blocked) return 0;
+  put_time_left(call.number, call.a, deadline);
   std::array<std::array<std::uint8_t, 128>, 3> results{};
   std::int64_t bits = 0;
   for (std::uint64_t fd = 0; fd < count; ++fd) {

@@ -57,6 +57,8 @@ Process::Impl::Impl(const Impl& parent, int its_pid, std::shared_ptr<GuestSpace>
       memory(space != nullptr ? space->memory : parent.memory),
       user(memory),
       actions(parent.actions),
+      limits(parent.limits),
+      nice(parent.nice),
       most_pending(parent.most_pending),
       most_pending_hard(parent.most_pending_hard),
       timer_files(parent.timer_files),

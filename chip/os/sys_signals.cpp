@@ -156,6 +156,7 @@ void Process::Impl::interrupt_wait(Thread& thread, int signal) {
     user.put(wait.remaining, abi::Timespec{static_cast<std::int64_t>(left / 1000000000),
                                            static_cast<std::int64_t>(left % 1000000000)});
   }
+  put_time_left(wait.number, wait.arguments, wait.deadline);
   const std::uint64_t progress = wait.progress;
   const std::uint64_t first_argument = wait.arguments[0];
   end_wait(thread);
@@ -346,13 +347,17 @@ std::int64_t Process::Impl::sys_rt_sigpending(Call& call) {
   return user.write(call.a[0], &mask, call.a[1]) ? 0 : -EFAULT;
 }
 
+void Process::Impl::use_mask_for_wait(Call& call, std::uint64_t mask) {
+  call.info.saved_mask = call.thread.signal_mask;
+  call.info.restores_mask = true;
+  call.thread.signal_mask = mask & ~kUnblockable;
+}
+
 std::int64_t Process::Impl::sys_rt_sigsuspend(Call& call) {
   if (call.a[1] != 8) return -EINVAL;
   const auto mask = user.get<std::uint64_t>(call.a[0]);
   if (!mask) return -EFAULT;
-  call.info.saved_mask = call.thread.signal_mask;
-  call.info.restores_mask = true;
-  call.thread.signal_mask = *mask & ~kUnblockable;
+  use_mask_for_wait(call, *mask);
   Wait wait;
   wait.kind = WaitKind::sleep;  // without an end: only a handler ends it
   return block(call, wait);
@@ -456,7 +461,7 @@ std::int64_t Process::Impl::sys_sigaltstack(Call& call) {
     if (!wanted) return -EFAULT;
     if (is_used) return -EPERM;
     if ((wanted->flags & ~(abi::kSsDisable | abi::kSsOnStack)) != 0) return -EINVAL;
-    wanted->flags &= abi::kSsDisable;
+    if ((wanted->flags &= abi::kSsDisable) != 0) *wanted = {0, abi::kSsDisable, 0, 0};
     if (wanted->flags == 0 && wanted->bytes < kMinBytes) return -ENOMEM;
   }
   if (call.a[1] != 0 && !user.put(call.a[1], old)) return -EFAULT;

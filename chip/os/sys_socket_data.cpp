@@ -4,6 +4,7 @@
 
 #include "chip/os/process_impl.hpp"
 #include "chip/os/socket.hpp"
+#include "chip/os/user_buffers.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -43,40 +44,27 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 7) & ~std::uint64_t{7}; }
 
-std::uint64_t bytes_of(const std::vector<abi::Iovec>& ranges) {
-  std::uint64_t total = 0;
-  for (const auto& range : ranges) total += range.bytes;
-  return total;
-}
+/// A stream's bytes move in parts of this size, each as a whole, if the program may not use an address.
+constexpr std::uint64_t kPart = 32768;
 
-/// Calls `move(address, at, bytes)` for the pieces of [from, from + bytes) of the ranges.
-template <class Move>
-void for_pieces(const std::vector<abi::Iovec>& ranges, std::uint64_t from, std::uint64_t bytes, Move move) {
-  std::uint64_t done = 0;
-  for (const auto& range : ranges) {
-    const std::uint64_t skipped = std::min(from, range.bytes);
-    from -= skipped;
-    const std::uint64_t n = std::min(range.bytes - skipped, bytes - done);
-    if (n != 0) move(range.base + skipped, done, n);
-    done += n;
-  }
-}
+std::uint64_t whole_parts(std::uint64_t bytes) { return bytes / kPart * kPart; }
 
 }  // namespace
 
 std::int64_t Process::Impl::socket_send(Call& call, Socket& socket, const std::vector<abi::Iovec>& ranges,
                                         std::uint32_t flags, Outgoing with) {
   if ((flags & kOutOfBand) != 0) return -EOPNOTSUPP;
-  for (const auto& range : ranges)
-    if (!user.readable(range.base, range.bytes)) return -EFAULT;
-  const std::uint64_t total = bytes_of(ranges);
+  const UserBuffers buffers(user, ranges);
+  const std::uint64_t good = buffers.readable_bytes(), all = buffers.bytes();
+  const bool is_cut = good < all && !socket.has_messages() && !is_at_once();
+  const std::uint64_t total = is_cut ? whole_parts(good) : all;
+  if (good < total || (is_cut && total == 0)) return -EFAULT;
   if (socket.has_messages() && total > kPiece) return -EMSGSIZE;
   const bool may_wait = ((flags & kDontWait) | (socket.flags & abi::kNonBlock)) == 0;
   std::vector<std::byte> buffer;
   while (true) {
     buffer.resize(std::min(kPiece, total - call.progress));
-    for_pieces(ranges, call.progress, buffer.size(),
-               [&](Addr from, std::uint64_t at, std::uint64_t n) { user.read(from, buffer.data() + at, n); });
+    buffers.gather(call.progress, buffer);
     const std::int64_t put = socket.send(buffer, with);
     if (put == kWouldBlock) return wait_for_files(call, may_wait, socket.options.send_timeout);
     files_changed = true;
@@ -96,21 +84,28 @@ std::int64_t Process::Impl::socket_receive(Call& call, Socket& socket, const std
                                            std::uint32_t flags, Incoming& with) {
   if ((flags & kOutOfBand) != 0) return -EINVAL;
   if ((flags & kErrorQueue) != 0) return -EAGAIN;
-  for (const auto& range : ranges)
-    if (!user.writable(range.base, range.bytes)) return -EFAULT;
-  const std::uint64_t total = bytes_of(ranges);
+  const UserBuffers buffers(user, ranges);
+  const std::uint64_t total = buffers.bytes(), room = buffers.writable_bytes();
+  if (is_at_once() && room < total) return -EFAULT;
   const bool may_wait = ((flags & kDontWait) | (socket.flags & abi::kNonBlock)) == 0;
   with.peeks = (flags & kPeek) != 0;
   const bool takes_all = (flags & kWaitAll) != 0 && !with.peeks && !socket.has_messages();
   std::vector<std::byte> buffer;
   while (true) {
     buffer.resize(std::min(kPiece, total - call.progress));
+    // Bytes of a stream for which there is no room stay. A message is lost, as under Linux.
+    const std::uint64_t left = room - std::min(room, call.progress);
+    const std::int64_t there = left < buffer.size() && !socket.has_messages() ? socket.available() : 0;
+    if (there > 0 && static_cast<std::uint64_t>(there) > left) {
+      buffer.resize(whole_parts(left));
+      if (buffer.empty()) return call.progress != 0 ? static_cast<std::int64_t>(call.progress) : -EFAULT;
+    }
     const std::int64_t got = socket.receive(buffer, with);
     if (got == kWouldBlock) return wait_for_files(call, may_wait, socket.options.receive_timeout);
     files_changed = files_changed || !with.peeks;
     if (got < 0) return call.progress != 0 ? static_cast<std::int64_t>(call.progress) : got;
-    for_pieces(ranges, call.progress, static_cast<std::uint64_t>(got),
-               [&](Addr to, std::uint64_t at, std::uint64_t n) { user.write(to, buffer.data() + at, n); });
+    if (static_cast<std::uint64_t>(got) > left) return -EFAULT;
+    buffers.scatter(call.progress, std::span(buffer).first(static_cast<std::size_t>(got)));
     call.progress += static_cast<std::uint64_t>(got);
     const bool goes_on = takes_all && got != 0 && call.progress < total && with.files.empty();
     if (goes_on) continue;

@@ -86,6 +86,7 @@ std::int64_t Process::Impl::sys_socketpair(Call& call) {
     StreamSocket::pair(std::static_pointer_cast<StreamSocket>(first),
                        std::static_pointer_cast<StreamSocket>(second));
   }
+  first->peer_pid = second->peer_pid = pid;
   const bool cloexec = (type & abi::kCloseOnExec) != 0;
   const std::int64_t a = install(first, cloexec);
   if (a < 0) return a;
@@ -192,6 +193,7 @@ std::int64_t Process::Impl::sys_listen(Call& call) {
   const auto socket = find_socket(call.i32(0), error);
   if (!socket) return error;
   files_changed = true;  // more room for connections
+  socket->used_by = pid;
   return socket->listen(call.i32(1));
 }
 
@@ -236,6 +238,7 @@ std::int64_t Process::Impl::sys_connect(Call& call) {
   if (error = get_destination(*socket, call.a[1], call.u32(2), to); error < 0) return error;
   if (socket->is_stream() && !socket->is_local() && to.address.family != socket->kind().family)
     return -EAFNOSUPPORT;
+  socket->used_by = pid;
   error = socket->connect(to, may_wait);
   // A wait that goes on, or a call that is made again after a signal.
   if (error == -EALREADY && may_wait) error = -EINPROGRESS;
@@ -356,8 +359,8 @@ std::int64_t Process::Impl::sys_getsockopt(Call& call) {
   if (name == SocketOptions::kPeerCredentials) {
     SocketAddress peer;
     const bool is_known = socket->is_local() && socket->peer_name(peer) == 0;
-    const Credentials value =
-        is_known ? Credentials{pid, kGuestUser, kGuestUser} : Credentials{0, 0xffffffff, 0xffffffff};
+    const Credentials value = is_known ? Credentials{socket->peer_pid, kGuestUser, kGuestUser}
+                                       : Credentials{0, 0xffffffff, 0xffffffff};
     return give(&value, sizeof value);
   }
   if (name == SocketOptions::kCongestion && socket->is_stream() && !socket->is_local()) {

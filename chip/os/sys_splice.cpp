@@ -42,7 +42,7 @@ std::int64_t Process::Impl::sys_splice(Call& call) {
   }
   const bool may_wait =
       (call.u32(5) & kSpliceNonBlock) == 0 && ((from->flags | to->flags) & abi::kNonBlock) == 0;
-  std::vector<std::byte> buffer(std::min<std::uint64_t>(call.a[4], PipeBuffer::kCapacity));
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(call.a[4], PipeBuffer::kMostCapacity));
   std::int64_t done = 0;
   if (source != nullptr) {
     const std::int64_t there = source->peek(buffer);
@@ -73,7 +73,7 @@ std::int64_t Process::Impl::sys_tee(Call& call) {
   if (source == nullptr || target == nullptr || source->is_same(*target)) return -EINVAL;
   const bool may_wait =
       (call.u32(3) & kSpliceNonBlock) == 0 && ((from->flags | to->flags) & abi::kNonBlock) == 0;
-  std::vector<std::byte> buffer(std::min<std::uint64_t>(call.a[2], PipeBuffer::kCapacity));
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(call.a[2], PipeBuffer::kMostCapacity));
   const std::int64_t there = source->peek(buffer), room = target->room();
   if (there <= 0) return end_splice(call, there, may_wait);
   if (room <= 0) return end_splice(call, room, may_wait);

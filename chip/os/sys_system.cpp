@@ -8,11 +8,8 @@ namespace rubato::chip {
 namespace {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
-constexpr std::uint32_t kSignalsPending = 11;  // RLIMIT_SIGPENDING
-
-struct Limit {
-  std::uint64_t now, most;
-};
+constexpr std::uint32_t kFiles = 7, kSignalsPending = 11;  // RLIMIT_NOFILE, RLIMIT_SIGPENDING
+constexpr int kNiceZero = 20;                              // as getpriority() of the kernel encodes nice 0
 
 }  // namespace
 
@@ -51,28 +48,35 @@ std::int64_t Process::Impl::sys_sysinfo(Call& call) {
   return user.put(call.a[0], info) ? 0 : -EFAULT;
 }
 
+abi::ResourceLimit Process::Impl::limit(std::uint32_t which) const {
+  constexpr std::uint32_t kStack = 3, kCore = 4;
+  if (which == kFiles) return {files.most, files.most_hard};
+  if (which == kSignalsPending) return {most_pending, most_pending_hard};
+  if (const auto set = limits.find(which); set != limits.end()) return set->second;
+  if (which == kStack) return {options.stack_bytes, kUnlimited};
+  return which == kCore ? abi::ResourceLimit{0, 0} : abi::ResourceLimit{kUnlimited, kUnlimited};
+}
+
 std::int64_t Process::Impl::sys_prlimit64(Call& call) {
-  constexpr std::uint32_t kStack = 3, kCore = 4, kFiles = 7, kMost = 15;
+  constexpr std::uint32_t kMost = 15;
   Impl* const of = call.i32(0) == 0 ? this : kernel.find(call.i32(0));
   if (of == nullptr) return -ESRCH;
   const std::uint32_t which = call.u32(1);
   if (which > kMost) return -EINVAL;
-  std::optional<Limit> wanted;
-  if (call.a[2] != 0 && !(wanted = user.get<Limit>(call.a[2]))) return -EFAULT;
-  Limit limit{kUnlimited, kUnlimited};
-  if (which == kStack) limit.now = of->options.stack_bytes;
-  if (which == kFiles) limit = {of->files.most, of->files.most_hard};
-  if (which == kCore) limit = {0, 0};  // no core files
-  if (which == kSignalsPending) limit = {of->most_pending, of->most_pending_hard};
-  const bool is_bound = which == kFiles || which == kSignalsPending;  // others are taken, and bound nothing
-  if (wanted && is_bound) {
-    if (wanted->now > wanted->most) return -EINVAL;
-    if (wanted->most > limit.most) return -EPERM;
-  }
-  if (call.a[3] != 0 && !user.put(call.a[3], limit)) return -EFAULT;
-  if (wanted && which == kFiles) of->files.most = wanted->now, of->files.most_hard = wanted->most;
-  if (wanted && which == kSignalsPending)
+  std::optional<abi::ResourceLimit> wanted;
+  if (call.a[2] != 0 && !(wanted = user.get<abi::ResourceLimit>(call.a[2]))) return -EFAULT;
+  const abi::ResourceLimit before = of->limit(which);
+  if (wanted && wanted->now > wanted->most) return -EINVAL;
+  if (wanted && wanted->most > before.most) return -EPERM;
+  if (call.a[3] != 0 && !user.put(call.a[3], before)) return -EFAULT;
+  if (!wanted) return 0;
+  if (which == kFiles) {
+    of->files.most = wanted->now, of->files.most_hard = wanted->most;
+  } else if (which == kSignalsPending) {
     of->most_pending = wanted->now, of->most_pending_hard = wanted->most;
+  } else if (wanted->now != before.now || wanted->most != before.most) {
+    of->limits[which] = *wanted;
+  }
   return 0;
 }
 
@@ -87,9 +91,12 @@ std::int64_t Process::Impl::sys_setrlimit(Call& call) {
 
 std::int64_t Process::Impl::sys_getrandom(Call& call) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{32} << 20;
-  const std::uint64_t bytes = std::min(call.a[1], kMaxBytes);
-  if ((call.u32(2) & ~7u) != 0) return -EINVAL;
-  if (!user.writable(call.a[0], bytes)) return -EFAULT;
+  constexpr std::uint32_t kRandom = 2, kInsecure = 4, kFlags = 7;
+  const std::uint32_t flags = call.u32(2);
+  if ((flags & ~kFlags) != 0 || (flags & (kRandom | kInsecure)) == (kRandom | kInsecure)) return -EINVAL;
+  const std::uint64_t wanted = std::min(call.a[1], kMaxBytes);
+  const std::uint64_t bytes = user.writable_bytes(call.a[0], wanted);
+  if (bytes == 0 && wanted != 0) return -EFAULT;
   std::vector<std::byte> random(bytes);
   fill_random(rng, random);
   user.write(call.a[0], random.data(), bytes);
@@ -107,8 +114,8 @@ std::int64_t Process::Impl::sys_prctl(Call& call) {
     }
     case 16: {  // PR_GET_NAME
       std::array<char, kNameBytes> name{};
-      std::copy_n(call.info.name.begin(), std::min<std::size_t>(call.info.name.size(), kNameBytes - 1),
-                  name.begin());
+      const std::string text = thread_name(call.thread);
+      std::copy_n(text.begin(), std::min<std::size_t>(text.size(), kNameBytes - 1), name.begin());
       return user.put(call.a[1], name) ? 0 : -EFAULT;
     }
     case 3:
@@ -154,8 +161,42 @@ std::int64_t Process::Impl::sys_getresgid(Call& call) { return sys_getresuid(cal
 std::int64_t Process::Impl::sys_personality(Call& call) {
   return call.u32(0) == 0xffffffff || call.u32(0) == 0 ? 0 : -EINVAL;
 }
-std::int64_t Process::Impl::sys_getpriority(Call&) { return 20; }  // nice 0, as the kernel encodes it
-std::int64_t Process::Impl::sys_setpriority(Call& call) { return call.i32(2) >= 0 ? 0 : -EACCES; }
+
+std::vector<Process::Impl*> Process::Impl::of_priority(std::uint32_t kind, std::int32_t whom) {
+  enum : std::uint32_t { kProcess = 0, kGroup = 1, kUser = 2 };
+  if (kind == kProcess) {
+    Thread* const thread = whom == 0 ? &main_thread() : find_any_thread(whom);
+    return thread != nullptr ? std::vector{&kernel.process_of(*thread)} : std::vector<Impl*>{};
+  }
+  const int group = whom == 0 ? kernel.children.at(pid).group : whom;
+  const bool is_own_user = whom == 0 || whom == static_cast<std::int32_t>(kGuestUser);
+  std::vector<Impl*> meant;
+  for (const auto& [one, process] : kernel.processes)
+    if (kind == kUser ? is_own_user : kernel.children.at(one).group == group) meant.push_back(process.get());
+  return meant;
+}
+
+std::int64_t Process::Impl::sys_getpriority(Call& call) {
+  if (call.u32(0) > 2) return -EINVAL;
+  std::int64_t best = -ESRCH;
+  for (const Impl* const process : of_priority(call.u32(0), call.i32(1)))
+    best = std::max<std::int64_t>(best, kNiceZero - process->nice);
+  return best;
+}
+
+std::int64_t Process::Impl::sys_setpriority(Call& call) {
+  constexpr int kLeast = -20, kMost = 19;
+  if (call.u32(0) > 2) return -EINVAL;
+  const int wanted = std::clamp(call.i32(2), kLeast, kMost);
+  std::int64_t result = -ESRCH;
+  for (Impl* const process : of_priority(call.u32(0), call.i32(1))) {
+    const bool may = wanted >= process->nice;  // to be more than it was is the superuser's
+    if (may) process->nice = wanted;
+    if (result != -EACCES) result = may ? 0 : -EACCES;
+  }
+  return result;
+}
+
 std::int64_t Process::Impl::sys_getuid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_geteuid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_getgid(Call&) { return kGuestUser; }

@@ -39,6 +39,7 @@ std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr s
   if ((flags & abi::kCloneChildClearTid) != 0) child.clear_child_tid = child_tid;
   if ((flags & abi::kCloneParentSetTid) != 0) user.put(parent_tid, tid);
   if ((flags & abi::kCloneChildSetTid) != 0) user.put(child_tid, tid);
+  info(child).name = call.info.name;
   child.signal_mask = call.thread.signal_mask;
   child.affinity = call.thread.affinity;
   if (observer != nullptr) observer->on_runnable(child);
@@ -96,6 +97,9 @@ void Process::Impl::release_robust_list(Thread& thread) {
     const auto value = user.get<std::uint32_t>(word);
     if ((word & 3) != 0 || !value || (*value & kFutexTidMask) != static_cast<std::uint32_t>(thread.tid))
       return;
+    const auto queue = futexes.find(key_of(word));
+    if (queue != futexes.end() && info(*queue->second.front()).wait.is_lock)
+      return hand_over(word, queue->second, kFutexOwnerDied);
     user.put<std::uint32_t>(word, (*value & kFutexWaiters) | kFutexOwnerDied);
     if ((*value & kFutexWaiters) != 0) futex_wake(word, 1, kMatchAny);
   };
@@ -365,11 +369,15 @@ std::int64_t Process::Impl::futex_unlock_pi(Call& call) {
     user.put<std::uint32_t>(word, 0);
     return 0;
   }
-  Thread& next = *queue->second.front();
-  const bool others = queue->second.size() > 1;
-  user.put<std::uint32_t>(word, static_cast<std::uint32_t>(next.tid) | (others ? kFutexWaiters : 0));
-  wake(next, 0);
+  hand_over(word, queue->second, 0);
   return 0;
+}
+
+void Process::Impl::hand_over(Addr word, const std::deque<Thread*>& waiters, std::uint32_t marks) {
+  Thread& next = *waiters.front();
+  const std::uint32_t others = waiters.size() > 1 ? kFutexWaiters : 0;
+  user.put<std::uint32_t>(word, static_cast<std::uint32_t>(next.tid) | others | marks);
+  kernel.process_of(next).wake(next, 0);
 }
 
 // --- scheduling

@@ -26,6 +26,7 @@ std::int64_t Process::Impl::sys_pwritev2(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_openat2(Call& call) {
+  if (const auto& opening = call.info.wait.opening) return finish_open(call, *opening);
   struct How {
     std::uint64_t flags, mode, resolve;
   };
@@ -45,7 +46,7 @@ std::int64_t Process::Impl::sys_openat2(Call& call) {
   if (how->resolve != 0) return not_implemented(call, "openat2 with restrictions of the path");
   const auto path = user.string(call.a[1], PATH_MAX);
   if (!path) return -EFAULT;
-  return open_path(call.i32(0), *path, static_cast<std::uint32_t>(how->flags),
+  return open_path(&call, call.i32(0), *path, static_cast<std::uint32_t>(how->flags),
                    static_cast<std::uint32_t>(how->mode));
 }
 

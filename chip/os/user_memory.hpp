@@ -50,6 +50,15 @@ class UserMemory {
     return memory_.allows_range(a, bytes, Page::kWrite) && (!is_bound_ || is_unversioned(a, bytes));
   }
 
+  /// Bytes from `a` on, at most `bytes`, in front of the first page that the call may not read (write). A
+  /// bound call has all or none of them.
+  std::uint64_t readable_bytes(Addr a, std::uint64_t bytes) const {
+    return allowed_bytes(a, bytes, Page::kRead);
+  }
+  std::uint64_t writable_bytes(Addr a, std::uint64_t bytes) const {
+    return allowed_bytes(a, bytes, Page::kWrite);
+  }
+
   /// No attempt has versions of the range, which is mapped: for a call that is bound.
   bool is_unversioned(Addr a, std::uint64_t bytes) const {
     if (a >= stack_.first && a < stack_.second && bytes <= stack_.second - a) return true;
@@ -116,6 +125,18 @@ class UserMemory {
   }
 
  private:
+  std::uint64_t allowed_bytes(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
+    if (is_bound_) return memory_.allows_range(a, bytes, rights) && is_unversioned(a, bytes) ? bytes : 0;
+    std::uint64_t n = 0;
+    while (n < bytes) {
+      const std::uint64_t in_page = AddressSpace::kPageBytes - ((a + n) & AddressSpace::kPageMask);
+      const std::uint64_t piece = std::min(in_page, bytes - n);
+      if (!memory_.allows_range(a + n, piece, rights)) break;
+      n += piece;
+    }
+    return n;
+  }
+
   AddressSpace& memory_;
   Observer* observer_ = nullptr;
   bool is_bound_ = false;

@@ -109,7 +109,7 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
     text = options.name() + '\0';
     for (const auto& argument : options.arguments) text += argument + '\0';
   } else if (path == "/proc/self/comm") {
-    text = options.program.substr(options.program.find_last_of('/') + 1).substr(0, 15) + "\n";
+    text = thread_name(main_thread()) + "\n";
   } else if (path == "/proc/sys/vm/overcommit_memory") {
     text = "1\n";
   } else if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible") {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -39,6 +40,12 @@ no folder: -1 ENOTDIR
 """
 
 
+def compile_for_host(program: str, folder: Path) -> Path:
+    native = folder / program
+    subprocess.run(["gcc", "-O1", "-w", "-pthread", "-o", native, SOURCES / f"{program}.c"], check=True)
+    return native
+
+
 def run(folder: Path, *command: str | Path) -> str:
     folder.mkdir()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=folder)
@@ -47,21 +54,47 @@ def run(folder: Path, *command: str | Path) -> str:
 
 
 @pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
-def test_rare_calls_answer_as_the_host_does(
-        guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
+@pytest.mark.parametrize("program", ["rare_calls", "fifos", "bad_buffers", "modes_and_names", "kept_settings"])
+def test_calls_answer_as_those_of_the_host(
+        guests: Path, rubato_chip: Path, tmp_path: Path, program: str, options: list[str]) -> None:
     """The same source, compiled for this computer."""
-    subprocess.run(["gcc", "-O1", "-w", "-pthread", "-o", tmp_path / "native", SOURCES / "rare_calls.c"], check=True)
-    host = run(tmp_path / "host", tmp_path / "native")
-    chip = run(tmp_path / "chip", rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "rare_calls")
+    host = run(tmp_path / "host", compile_for_host(program, tmp_path))
+    chip = run(tmp_path / "chip", rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / program)
     assert chip == host
+
+
+def test_set_id_bits_are_those_of_the_host_or_refused(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    command = [rubato_chip, "--quiet", "--out", tmp_path / "run", guests / "modes_and_names", "set-ids"]
+    if os.geteuid() != 0:
+        native = compile_for_host("modes_and_names", tmp_path)
+        assert run(tmp_path / "chip", *command) == run(tmp_path / "host", native, "set-ids")
+        return
+    (tmp_path / "chip").mkdir()
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path / "chip", text=True)
+    assert done.returncode == 0, done.stderr
+    assert "made: ENOENT\nchmod: ENOENT" in done.stdout
+    assert "refused to give" in done.stderr
+    assert "Rubato runs as root" in done.stderr
+
+
+def test_a_fifo_of_the_host_says_why_the_run_stands_still(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    other_end = os.open(tmp_path / "fifo", os.O_RDWR)
+    os.write(other_end, b"from the host\n")
+    command = [rubato_chip, "--quiet", "--out", tmp_path / "run", guests / "fifos", "fifo"]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    os.close(other_end)
+    out, told = done.stdout, done.stderr
+    assert out == "from the host\n"
+    assert "opens the FIFO" in told
+    assert "a program of the host has opened its other end" in told
 
 
 @pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"], ["--cores", "2", "--sandbox", "chip"]])
 def test_inotify_tells_of_the_changes_that_the_host_tells_of(
         guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
     """The same source, compiled for this computer."""
-    subprocess.run(["gcc", "-O1", "-w", "-pthread", "-o", tmp_path / "native", SOURCES / "inotify.c"], check=True)
-    host = run(tmp_path / "host", tmp_path / "native")
+    host = run(tmp_path / "host", compile_for_host("inotify", tmp_path))
     options = [str(tmp_path / option) if option == "chip" else option for option in options]
     chip = run(tmp_path / "chip", rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "inotify")
     assert chip == host
@@ -71,9 +104,7 @@ def test_inotify_tells_of_the_changes_that_the_host_tells_of(
 @pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
 def test_the_bound_of_descriptors_is_that_of_the_host(
         guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
-    source = SOURCES / "descriptor_limit.c"
-    subprocess.run(["gcc", "-O1", "-w", "-o", tmp_path / "native", source], check=True)
-    host = run(tmp_path / "host", tmp_path / "native")
+    host = run(tmp_path / "host", compile_for_host("descriptor_limit", tmp_path))
     command = [rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "descriptor_limit"]
     assert run(tmp_path / "chip", *command) == host
 
