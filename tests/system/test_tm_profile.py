@@ -112,6 +112,15 @@ def test_each_cause_is_found_at_its_function_and_line(bank: Path, method: str) -
     assert (look_up["count"], look_up["stack"][0]["function"]) == (30, "look_up")
 
 
+def test_a_library_in_a_folder_with_a_space_is_preloaded(build: Path, bank: Path, tmp_path: Path) -> None:
+    home = tmp_path / "my home"
+    (home / "tm/lib").mkdir(parents=True)
+    shutil.copy(build / "tm/lib/libitm.so.1", home / "tm/lib/librubato_itm.so")
+    ran = rubato(bank, "run", "./bank", RUBATO_HOME=str(home))
+    assert ran.returncode == 0 and ran.stderr == ""
+    assert re.search(r"237 +130 \(54.9%\)", ran.stdout)
+
+
 @pytest.mark.parametrize("method", ["eager", "norec"])
 def test_a_nested_cancel_is_no_lost_attempt(bank: Path, method: str) -> None:
     found = profile(bank, "--method", method, "./bank", "h")

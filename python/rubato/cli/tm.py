@@ -20,6 +20,7 @@ from rubato.cli import completion, terminal
 from rubato.cli.app import app
 from rubato.errors import ExitCode, UsageError
 from rubato.home import locate
+from rubato.process.preload import preloadable
 from rubato.tm import check as tm_check
 from rubato.tm import managers
 from rubato.tm import profile as tm_profile
@@ -110,8 +111,6 @@ def run_command(
         raise UsageError(f"the profile {profile} cannot be written: there is no such folder.")
     tm_settings.refuse_wrong(os.environ)
     environment = dict(os.environ)
-    preloaded = [str(library.resolve()), *environment.get("LD_PRELOAD", "").split()]
-    environment["LD_PRELOAD"] = ":".join(preloaded)
     environment["RUBATO_ITM_PROFILE"] = str(profile.absolute())
     if method is not None:
         environment["RUBATO_ITM_METHOD"] = method
@@ -120,10 +119,12 @@ def run_command(
     if manager is not None:
         environment["RUBATO_ITM_MANAGER"] = manager
     profile.unlink(missing_ok=True)
-    try:
-        code = subprocess.run([program, *command[1:]], env=environment, check=False).returncode
-    except OSError as e:
-        raise UsageError(f"{program} cannot be run: {e.strerror}.") from None
+    with preloadable(library) as path:
+        environment["LD_PRELOAD"] = ":".join([str(path), *environment.get("LD_PRELOAD", "").split()])
+        try:
+            code = subprocess.run([program, *command[1:]], env=environment, check=False).returncode
+        except OSError as e:
+            raise UsageError(f"{program} cannot be run: {e.strerror}.") from None
     if not profile.exists():
         sentence = f"{program} ran no transaction on librubato_itm."
         terminal.err.print(f"[bold red]rubato:[/] {escape(sentence)}", soft_wrap=True)
