@@ -13,9 +13,11 @@ constexpr unsigned kMaxClasses = 64;  // 1 to 63
 
 class SlabSizes {
  public:
+  static constexpr std::size_t kMostListed = kMaxClasses - 2;
+
   /// Sizes grow by `factor` from `smallest` (with the header) to `largest`, aligned to 8.
   SlabSizes(double factor, std::size_t smallest, std::size_t largest);
-  /// Sizes as listed (`-o slab_sizes`), and `largest` after them.
+  /// Sizes as listed (`-o slab_sizes`), kMostListed at most, and `largest` after them.
   SlabSizes(const std::vector<std::size_t>& listed, std::size_t largest);
 
   unsigned last() const { return last_; }

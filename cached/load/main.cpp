@@ -14,6 +14,7 @@
 
 #include "base/command_line.hpp"
 #include "base/error.hpp"
+#include "base/host_port.hpp"
 #include "cached/load/client.hpp"
 
 namespace {
@@ -37,8 +38,8 @@ void read_sizes(const std::string& text, Plan& plan) {
 
 void read_address(const std::string& text, Plan& plan) {
   const std::size_t colon = text.rfind(':');
-  if (colon == text.npos || colon + 1 == text.size())
-    throw UsageError("the server is given as HOST:PORT, not '{}'", text);
+  if (colon == text.npos || !rubato::is_port(std::string_view(text).substr(colon + 1)))
+    throw UsageError("the server is given as HOST:PORT with a port from 0 to 65535, not '{}'", text);
   plan.host = text.substr(0, colon), plan.port = text.substr(colon + 1);
   if (plan.host.size() > 2 && plan.host.front() == '[') plan.host = plan.host.substr(1, plan.host.size() - 2);
 }

@@ -146,10 +146,8 @@ void Connection::consume(const char* data, std::size_t n) {
     dump.classes = session_.take_dump(dump.kind);
     if (dump.classes) dump_ = std::make_unique<DumpUnderWay>(dump);
   }
-  if (used < n && budget == 0) {
-    worker_.counters().add(Count::yields);
-    yielded_ = true;
-  }
+  if (used < n && budget == 0) worker_.counters().add(Count::yields);
+  if (used < n && (budget == 0 || dump_)) yielded_ = true;
   note_wait();
 }
 

@@ -20,6 +20,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/host_port.hpp"
 #include "cached/discipline/disciplines.hpp"
 #include "cached/net/metrics.hpp"
 #include "cached/protocol/address.hpp"
@@ -116,19 +117,16 @@ void Server::say_ports() {
     std::fprintf(stderr, "rubato-cached: MEMCACHED_PORT_FILENAME: cannot write '%s'\n", file);
 }
 
-// An address is host, host:port, [v6] or [v6]:port.
 void Server::listen_on(const std::string& text, int port, ListenerKind kind) {
   const bool metrics = kind == ListenerKind::metrics;
-  std::string host = text, service = std::to_string(port < 0 ? 0 : port);
-  if (!text.empty() && text[0] == '[') {
-    const std::size_t end = text.find(']');
-    host = text.substr(1, end == text.npos ? end : end - 1);
-    if (end != text.npos && end + 1 < text.size() && text[end + 1] == ':') service = text.substr(end + 2);
-  } else if (text.find(':') != text.npos && text.find(':') == text.rfind(':')) {
-    host = text.substr(0, text.find(':')), service = text.substr(text.find(':') + 1);
-  } else if (metrics && !text.empty() && text.find_first_not_of("0123456789") == text.npos) {
-    host = "127.0.0.1", service = text;
-  }
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  const std::string address = metrics && is_number ? "127.0.0.1:" + text : text;
+  const std::optional<HostPort> parts = host_and_port(address);
+  if (!parts)
+    throw UsageError("{}{}: an address is HOST, HOST:PORT or [IPV6]:PORT, and a port is 0 to 65535",
+                     metrics ? "-o metrics=" : "-l ", text);
+  std::string host(parts->host), service(parts->port);
+  if (service.empty()) service = std::to_string(port < 0 ? 0 : port);
   if (host == "*") host.clear();
   addrinfo hints{}, *found = nullptr;
   hints.ai_flags = AI_PASSIVE, hints.ai_socktype = SOCK_STREAM;

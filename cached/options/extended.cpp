@@ -39,6 +39,8 @@ void set_slab_sizes(Settings& s, std::string_view list) {
     s.slab_sizes.push_back(size);
     at = end + 1;
   }
+  if (s.slab_sizes.size() > SlabSizes::kMostListed)
+    throw UsageError("slab_sizes are {} sizes at most, not {}", SlabSizes::kMostListed, s.slab_sizes.size());
 }
 
 std::string in_percent(double share) { return fmt::format("{}", static_cast<int>(share * 100 + 0.5)); }

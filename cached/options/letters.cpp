@@ -2,7 +2,7 @@
 // refused (T81).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 
 #include "cached/options/rows.hpp"
 #include "cached/options/values.hpp"
@@ -12,11 +12,22 @@ namespace {
 
 void set_addresses(Settings& settings, std::string_view list) {
   settings.inter = list;
+  const std::size_t before = settings.addresses.size();
   for (std::size_t at = 0; at < list.size();) {
     const std::size_t end = std::min(list.find_first_of(",;", at), list.size());
-    settings.addresses.emplace_back(list.substr(at, end - at));
+    if (end > at) settings.addresses.emplace_back(list.substr(at, end - at));
     at = end + 1;
   }
+  // An empty address would be every address, also those that the user means to exclude.
+  if (settings.addresses.size() == before) throw UsageError("-l '{}' names no address", list);
+}
+
+void set_socket_mask(Settings& settings, std::string_view octal) {
+  unsigned mask = 0;
+  const auto [end, error] = std::from_chars(octal.data(), octal.data() + octal.size(), mask, 8);
+  if (error != std::errc{} || end != octal.data() + octal.size() || mask > 0777)
+    throw UsageError("-a takes an octal mask from 0 to 0777, not '{}'", octal);
+  settings.socket_mask = mask;
 }
 
 struct ProtocolName {
@@ -61,9 +72,7 @@ constexpr Option kByLetter[] = {
     {.letter = 'a',
      .name = "unix-mask",
      .group = Group::connections,
-     .value = takes::Text{[](Settings& s, std::string_view octal) {
-       s.socket_mask = static_cast<unsigned>(std::strtoul(std::string(octal).c_str(), nullptr, 8));
-     }},
+     .value = takes::Text{set_socket_mask},
      .placeholder = "MASK",
      .usual = "0700",
      .help = "access mask of that socket, octal",

@@ -98,6 +98,9 @@ void check(const Settings& s) {
     throw UsageError("-Y needs the text protocol, and -B binary excludes it");
   if (s.slab_chunk_max < sizeof(Item) + s.chunk_size)
     throw UsageError("-n {} does not fit into slab_chunk_max ({})", s.chunk_size, s.slab_chunk_max);
+  if (!s.slab_sizes.empty() && s.slab_sizes.back() > s.slab_chunk_max)
+    throw UsageError("slab_sizes: {} is larger than slab_chunk_max ({})", s.slab_sizes.back(),
+                     s.slab_chunk_max);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ template <class N>
 N number(std::string_view spelled, std::string_view text, N low, N high) {
   N value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high)
+  const bool is_within = value >= low && value <= high;  // of NaN neither holds
+  if (error != std::errc{} || end != text.data() + text.size() || !is_within)
     throw UsageError("{} takes a number from {} to {}, not '{}'", spelled, low, high, text);
   return value;
 }

@@ -141,7 +141,7 @@ void AdminCommands::lru(const Words& words) {
     if (!to_number(words[2], hot) || !to_number(words[3], warm) || !to_number(words[4], hot_factor) ||
         !to_number(words[5], warm_factor))
       return s_.answer("ERROR");
-    if (hot + warm > 80) return s_.answer("ERROR hot and warm pcts must not exceed 80");
+    if (std::uint64_t{hot} + warm > 80) return s_.answer("ERROR hot and warm pcts must not exceed 80");
     if (hot_factor <= 0 || warm_factor <= 0)
       return s_.answer("ERROR hot/warm age factors must be greater than 0");
     tuning.hot_share = hot / 100.0, tuning.warm_share = warm / 100.0;
@@ -205,7 +205,9 @@ void AdminCommands::flush_all(const Words& words) {
   s_.counters_.add(Count::flush_commands);
   if (!s_.context_.settings.flush) return s_.answer("CLIENT_ERROR flush_all not allowed");
   std::int32_t delay = 0;
-  const bool has_delay = words.count == (s_.no_reply_ ? 3u : 2u);
+  // With a second word that is not `noreply` the first is still the delay: what is to go later must not go
+  // now.
+  const bool has_delay = words.count > (s_.no_reply_ ? 2u : 1u);
   if (has_delay && !to_number(words[1], delay)) return s_.answer("CLIENT_ERROR invalid exptime argument");
   s_.engine_.flush(delay > 0 ? s_.context_.clock.expiry(delay) : s_.context_.clock.now());
   s_.answer("OK");

@@ -1,4 +1,5 @@
-// The binary protocol (T78): a header of 24 bytes, extras, key, value; numbers in network order.
+// The binary protocol (T78): a header of 24 bytes, extras, key, value; numbers in network order. Times have
+// no sign here: those from 2^31 on are after January 2038, not in the past.
 // SPDX-License-Identifier: MIT
 #include <endian.h>
 #include <fmt/format.h>
@@ -287,8 +288,7 @@ void BinaryProtocol::get(const Header& h, const char* body) {
   const std::string_view name = h.key_in(body);
   Lookup lookup;
   lookup.with_value = h.form.loud == kGet;
-  if ((lookup.touch = h.form.touches))
-    lookup.expiry = s_.context_.clock.expiry(static_cast<std::int32_t>(load<std::uint32_t>(body)));
+  if ((lookup.touch = h.form.touches)) lookup.expiry = s_.context_.clock.expiry(load<std::uint32_t>(body));
   lookup.is_get = h.form.loud == kGet;
   const std::size_t copied = s_.context_.settings.item_copy_max + 2;
   const std::size_t front = Header::kSize + 4 + (h.form.with_key ? name.size() : 0);
@@ -347,9 +347,7 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
   const Key key = s_.key(name);
   AwaitedValue& awaited = s_.awaited_.fill();  // before there is an item to lose
   const bool fits = s_.engine_.fits(name.size(), flags, h.value());
-  Item* item = fits ? s_.engine_.allocate(
-                          key, flags, s_.context_.clock.expiry(static_cast<std::int32_t>(expiry)), h.value())
-                    : nullptr;
+  Item* item = fits ? s_.engine_.allocate(key, flags, s_.context_.clock.expiry(expiry), h.value()) : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
     if (s_.context_.log.wants(EventLog::kMutations)) s_.log_refused_store(name, request, !fits);
@@ -393,7 +391,7 @@ void BinaryProtocol::count(const Header& h, const char* body) {
   CountAnswer counted = s_.engine_.count(s_.counters_, key, request);
   if (counted.counted == Counted::not_found && expiry != ~std::uint32_t{0}) {
     const std::string digits = fmt::format("{}", initial);
-    Item* item = s_.engine_.allocate(key, 0, s_.context_.clock.expiry(static_cast<std::int32_t>(expiry)),
+    Item* item = s_.engine_.allocate(key, 0, s_.context_.clock.expiry(expiry),
                                      static_cast<std::uint32_t>(digits.size()));
     if (!item) return error(h, kNoMemory);
     std::memcpy(item->data(), digits.data(), digits.size());
@@ -439,7 +437,7 @@ void BinaryProtocol::flush(const Header& h, const char* body) {
   s_.counters_.add(Count::flush_commands);
   const std::uint32_t delay = h.extras ? load<std::uint32_t>(body) : 0;
   const Clock& clock = s_.context_.clock;
-  s_.engine_.flush(delay ? clock.expiry(static_cast<std::int32_t>(delay)) : clock.now());
+  s_.engine_.flush(delay ? clock.expiry(delay) : clock.now());
   if (!h.form.quiet) answer(h, kOk, 0, {}, {}, {});
 }
 

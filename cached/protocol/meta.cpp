@@ -242,7 +242,7 @@ void MetaProtocol::get(const Words& words) {
 
 void MetaProtocol::set(const Words& words) {
   std::uint32_t length = 0;
-  const bool sized = words.count >= 3 && to_number(words[2], length) && length < 0x7ffffff0u;
+  const bool sized = words.count >= 3 && to_number(words[2], length) && length <= kLongestValue;
   const auto refuse = [&](std::string_view sentence) {
     s_.error(sentence);
     if (sized) s_.swallow_ = std::size_t{length} + 2;

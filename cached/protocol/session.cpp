@@ -71,7 +71,8 @@ std::size_t Session::consume(const char* data, std::size_t n, int& budget) {
 
 std::size_t Session::consume_all(const char* data, std::size_t n, int& budget) {
   std::size_t used = 0;
-  while (!closing_ && !watch_ && budget > 0 && used < n) {
+  // Requests behind a dump wait for its end.
+  while (!closing_ && !watch_ && !dump_ && budget > 0 && used < n) {
     const std::size_t left = n - used;
     if (value_left_) {
       const std::size_t part = std::min(left, value_left_);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "cached/protocol/commands.hpp"
 #include "cached/protocol/event_log.hpp"
@@ -131,32 +130,31 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
   note_no_reply(words);
   const std::string_view name = words[1];
   std::uint32_t flags = 0;
-  std::int32_t expiry = 0, length = 0;
+  std::int32_t expiry = 0;
+  std::uint32_t length = 0;
   std::uint64_t unique = 0;
   if (name.size() > kMostKey || !to_flags(words[2], flags) || !to_time(words[3], expiry) ||
-      !to_number(words[4], length) || length < 0 || length > std::numeric_limits<std::int32_t>::max() - 2 ||
-      (cas && !to_number(words[5], unique)))
+      !to_number(words[4], length) || length > kLongestValue || (cas && !to_number(words[5], unique)))
     return s_.answer(kBadFormat);
   if (s_.context_.settings.detail) [[unlikely]]
     s_.context_.prefixes.set(name);
   const Key key = s_.key(name);
-  const auto bytes = static_cast<std::uint32_t>(length);
   AwaitedValue& awaited = s_.awaited_.fill();  // before there is an item to lose
-  const bool fits = s_.engine_.fits(name.size(), flags, bytes);
-  Item* item = fits ? s_.engine_.allocate(key, flags, s_.context_.clock.expiry(expiry), bytes) : nullptr;
+  const bool fits = s_.engine_.fits(name.size(), flags, length);
+  Item* item = fits ? s_.engine_.allocate(key, flags, s_.context_.clock.expiry(expiry), length) : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
     if (s_.context_.log.wants(EventLog::kMutations))
       s_.log_refused_store(name, {.mode = mode, .must_match = cas}, !fits);
     s_.answer(fits ? "SERVER_ERROR out of memory storing object" : "SERVER_ERROR object too large for cache");
-    s_.swallow_ = std::size_t{bytes} + 2;
+    s_.swallow_ = std::size_t{length} + 2;
     // The old value must not stay, or a client would read what it believes to have replaced.
     if (mode == StoreMode::set && !cas) s_.engine_.remove(s_.counters_, key, {.counted = false});
     return;
   }
   awaited.store = {.mode = mode, .cas = unique, .must_match = cas};
   awaited.hash = key.hash;
-  s_.await(Session::Value::text, item, std::size_t{bytes} + 2);
+  s_.await(Session::Value::text, item, std::size_t{length} + 2);
 }
 
 void TextProtocol::value_complete() {

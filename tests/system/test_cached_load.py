@@ -106,7 +106,8 @@ def test_latency_counts_from_the_intended_moment(load: Path) -> None:
     [
         (["--value", "5-2"], "--value"), (["--value", "x"], "--value"), (["--protocol", "udp"], "text|meta|binary"),
         (["--key-size", "3"], "--key-size"), (["--threads", "4", "--connections", "2"], "connections"),
-        (["--sets", "2"], "--sets"), (["nothing"], "HOST:PORT"), (["--requests", "5", "--seconds", "1"], "--requests"),
+        (["--sets", "2"], "--sets"), (["nothing"], "HOST:PORT"), (["127.0.0.1:76747"], "65535"),
+        (["--requests", "5", "--seconds", "1"], "--requests"),
         (["--nonsense"], "--nonsense"),
     ],
 )  # fmt: skip

@@ -214,6 +214,11 @@ def test_clients_that_die_in_mid_request_leave_nothing(start: Callable[..., Runn
         (["-o", "lru_crawler=0"], "no_lru_crawler"), (["-o", "no_lru_crawler=x"], "its opposite is lru_crawler"),
         (["-o", "slab_automove=3"], "slab_automove"), (["-o", "idle_timeout=-2"], "idle_timeout"),
         (["-B", "udp"], "-B"), (["extra"], "extra"), (["-p"], "-p"), (["-I", "100"], "-I"),
+        (["-a", "0x7"], "-a"), (["-f", "nan"], "-f"), (["-l", ","], "no address"), (["-l", "127.0.0.1:76747"], "65535"),
+        (["-l", "[::1"], "[IPV6]:PORT"), (["-l", "[::1]11211"], "[IPV6]:PORT"), (["-l", "127.0.0.1:"], "HOST:PORT"),
+        (["-o", "metrics=70000"], "metrics=70000"), (["-o", "metrics=127.0.0.1:70000"], "metrics"),
+        (["-o", "slab_sizes=" + "-".join(map(str, range(96, 600, 8)))], "62"),
+        (["-o", "slab_sizes=96-600000"], "slab_chunk_max"), (["-o", "hot_max_factor=nan"], "hot_max_factor"),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_refused_in_one_sentence(cached_program: Path, options: list[str], word: str) -> None:

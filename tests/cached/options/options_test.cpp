@@ -117,9 +117,12 @@ struct Bounds {
 TEST(Options, ValuesAreTakenWithinTheirBoundsAlone) {
   const Bounds all[] = {
       {find_letter('t'), "1", "1024", "0", "1025", "1 to 1024"},
+      {find_letter('a'), "0", "0777", "-1", "1000", "`MASK`"},
+      {find_letter('a'), "7", "777", "", "0778", "`MASK`"},
       {find_letter('p'), "-1", "65535", "-2", "65536", "-1 to 65535"},
       {find_letter('m'), "1m", "16777216", "0", "16777217", "1 to 16777216"},
       {find_letter('f'), "1.01", "100", "1", "100.5", "above 1 to 100"},
+      {find_letter('f'), "1.01", "100", "nan", "inf", "above 1 to 100"},
       {find_letter('I'), "1k", "1024m", "1023", "1025m", "1k to 1024m"},
       {*find_extended("hashpower"), "12", "32", "11", "33", "12 to 32"},
       {*find_extended("slab_automove"), "0", "2", "-1", "3", "0 to 2; alone: 1"},
@@ -147,6 +150,14 @@ TEST(Options, ARefusalIsTheSentenceThatItHasAlwaysBeen) {
   EXPECT_EQ(refusal(*find_extended("ext_path"), "x"),
             "NAME: there is no external storage; the cache is in memory only");
   EXPECT_EQ(refusal(*find_extended("ssl_keyformat"), "PKCS"), "NAME is PEM (1) or DER (2), not 'PKCS'");
+}
+
+TEST(Options, OfAListOfAddressesTheEmptyOnesAreLeftOut) {
+  Settings settings;
+  read_value(find_letter('l').value, settings, "-l", ",127.0.0.1,,[::1]:5;");
+  read_value(find_letter('l').value, settings, "-l", "localhost");
+  EXPECT_EQ(settings.addresses, (std::vector<std::string>{"127.0.0.1", "[::1]:5", "localhost"}));
+  for (const char* none : {"", ",", ",;"}) EXPECT_NE(refusal(find_letter('l'), none), "") << none;
 }
 
 TEST(Options, AListBehindOIsReadInItsOrder) {
