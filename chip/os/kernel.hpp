@@ -161,7 +161,7 @@ struct Process::Kernel final : SignalSource {
   int status = 0;
   std::optional<int> killed_by;
   std::map<std::uint64_t, std::uint64_t> unknown;  // number -> count
-  bool has_refused_processes = false, has_told_of_limit = false;
+  bool has_refused_processes = false, has_told_of_limit = false, has_told_of_stops = false;
   std::uint32_t last_space = 0;  ///< where no observer gives spaces
   std::uint64_t made = 0;        ///< processes that processes made
 };

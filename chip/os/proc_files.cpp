@@ -30,6 +30,15 @@ char state_letter(const Thread& thread) { return thread.state == ThreadState::bl
 
 }  // namespace
 
+std::int64_t NameFile::write(std::span<const std::byte> from) {
+  constexpr std::size_t kLongest = 15;
+  std::string name(reinterpret_cast<const char*>(from.data()), std::min(from.size(), kLongest));
+  if (const std::size_t end = name.find_first_of(std::string_view("\n\0", 2)); end != std::string::npos)
+    name.resize(end);
+  set_name_(name);
+  return static_cast<std::int64_t>(from.size());
+}
+
 std::int64_t ListedFolder::seek(std::int64_t offset, int whence) {
   if (whence == SEEK_CUR) offset += position();
   if ((whence != SEEK_SET && whence != SEEK_CUR) || offset < 0) return -EINVAL;
@@ -233,13 +242,22 @@ Thread* Process::Impl::thread_of_task(std::string_view path, std::string_view fi
   return error == std::errc{} && end == path.data() + path.size() ? find_thread(tid) : nullptr;
 }
 
+std::shared_ptr<OpenFile> Process::Impl::open_name(const std::string& path, std::uint32_t flags) {
+  const Thread* const thread = path == "/proc/self/comm" ? &main_thread() : thread_of_task(path, "/comm");
+  if (thread == nullptr) return nullptr;
+  // The thread may have ended when the name is written: its information stays.
+  ThreadInfo& of = info(*thread);
+  return std::make_shared<NameFile>(
+      thread_name(*thread), [&of](const std::string& name) { of.name = name; }, flags & abi::kAccessMask,
+      path);
+}
+
 std::optional<std::string> Process::Impl::proc_text(const std::string& path) {
   const Thread& main = main_thread();
   if (path == "/proc/self/status") return proc_status(main);
   if (path == "/proc/self/stat") return proc_stat(main, true);
   if (const Thread* thread = thread_of_task(path, "/status")) return proc_status(*thread);
   if (const Thread* thread = thread_of_task(path, "/stat")) return proc_stat(*thread, false);
-  if (const Thread* thread = thread_of_task(path, "/comm")) return thread_name(*thread) + "\n";
   if (path == "/proc/self/statm") {
     const std::uint64_t pages = memory.mapped_bytes() / AddressSpace::kPageBytes,
                         data = memory.writable_bytes() / AddressSpace::kPageBytes;

@@ -38,4 +38,16 @@ class ListedFolder : public OpenFile {
   std::size_t position_ = 0;
 };
 
+/// The name of a thread, as /proc has it: a write gives it another.
+class NameFile final : public TextFile {
+ public:
+  using SetName = std::function<void(const std::string&)>;
+  NameFile(const std::string& name, SetName set_name, std::uint32_t open_flags, std::string file_path)
+      : TextFile(name + "\n", open_flags, std::move(file_path)), set_name_(std::move(set_name)) {}
+  std::int64_t write(std::span<const std::byte> from) override;
+
+ private:
+  SetName set_name_;
+};
+
 }  // namespace rubato::chip

@@ -282,6 +282,8 @@ struct Process::Impl final {
   /// `call`: null in a restore, which opens no FIFO.
   std::int64_t open_path(Call* call, std::int32_t directory, const std::string& path, std::uint32_t flags,
                          std::uint32_t mode);
+  /// `answer`, if the file of the path call.a[0] is there.
+  std::int64_t no_attribute(Call& call, bool follows, std::int64_t answer);
   /// The error of giving a file of that kind the mode, or 0.
   std::int64_t check_mode(std::uint32_t kind, std::uint32_t mode, std::string_view path) const;
 
@@ -313,6 +315,8 @@ struct Process::Impl final {
   std::vector<ListedFile> list_proc_folder(const std::string& path);
   /// Null: there is no such folder.
   std::shared_ptr<OpenFile> open_proc_folder(const std::string& path, std::uint32_t flags);
+  /// Null: it is no file of a thread's name.
+  std::shared_ptr<OpenFile> open_name(const std::string& path, std::uint32_t flags);
   /// Nothing: there is no such file.
   std::optional<std::string> proc_text(const std::string& path);
   std::string proc_machine(std::string_view path);

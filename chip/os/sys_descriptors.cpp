@@ -67,6 +67,8 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
     dupfd_cloexec = 1030,
     setpipe_size = 1031,
     getpipe_size = 1032,
+    add_seals = 1033,
+    get_seals = 1034,
   };
   auto* entry = files.entry(call.i32(0));
   if (entry == nullptr) return -EBADF;
@@ -107,6 +109,10 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
       files_changed = true;
       return pipe->resize(call.u32(2));
     }
+    case add_seals:
+    case get_seals:
+      if (file->host_fd() < 0) return -EINVAL;
+      return or_error(::fcntl(file->host_fd(), call.i32(1), call.u32(2)));
     default:
       return -EINVAL;
   }
@@ -179,7 +185,8 @@ std::int64_t Process::Impl::sys_memfd_create(Call& call) {
   const auto name = user.string(call.a[0], 250);
   if (!name) return -EFAULT;
   if (name->size() >= 250 || (call.u32(1) & ~3u) != 0) return -EINVAL;
-  OwnedFd fd(::memfd_create(name->c_str(), MFD_CLOEXEC));
+  const unsigned sealing = (call.u32(1) & 2) != 0 ? MFD_ALLOW_SEALING : 0;
+  OwnedFd fd(::memfd_create(name->c_str(), MFD_CLOEXEC | sealing));
   if (!fd) return -errno;
   auto file = std::make_shared<HostFile>(std::move(fd), abi::kReadWrite, "/memfd:" + *name);
   file->may_modify = true;

@@ -140,9 +140,13 @@ std::int64_t Process::Impl::sys_execveat(Call& call) {
   if (!path) return -EFAULT;
   if (path->size() >= PATH_MAX) return -ENAMETOOLONG;
   if (const auto error = refuse_processes(call); error < 0) return error;
-  if (call.u32(4) != 0) return not_implemented(call, "execveat with flags");
+  if ((call.u32(4) & abi::kAtSymlinkNoFollow) != 0) return not_implemented(call, "execveat of no link");
+  const auto open = files.find(call.i32(0));
+  const bool is_open = path->empty() && call.u32(4) != 0;
+  if (is_open && (!open || open->path.empty())) return open ? -EACCES : -EBADF;
   ProgramFile file;
-  if (const auto error = program_file(call.i32(0), *path, file); error < 0) return error;
+  if (const auto error = program_file(call.i32(0), is_open ? open->path : *path, file); error < 0)
+    return error;
   // The stack holds at most a quarter of itself, and other things beside them.
   constexpr std::uint64_t kBeside = 3 * AddressSpace::kPageBytes;
   std::uint64_t room = options.stack_bytes / 4 - kBeside;

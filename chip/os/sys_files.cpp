@@ -316,8 +316,9 @@ std::int64_t Process::Impl::sys_lseek(Call& call) {
 
 std::int64_t Process::Impl::sys_ftruncate(Call& call) {
   const auto file = files.find(call.i32(0));
-  if (!file) return -EBADF;
-  if (call.i64(1) < 0 || !file->can_write()) return -EINVAL;
+  if (call.i64(1) < 0) return -EINVAL;
+  if (!file || (file->flags & abi::kPath) != 0) return -EBADF;
+  if (!file->can_write()) return -EINVAL;
   // The rest of the page in which the file ends becomes zeros.
   if (!begin_file_access(*file, call.i64(1), AddressSpace::kPageBytes, true)) return -EFAULT;
   const std::int64_t result = file->truncate(call.i64(1));

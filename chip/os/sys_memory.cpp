@@ -108,7 +108,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
     if (offset > std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(bytes))
       return -EOVERFLOW;
     const auto file = files.find(call.i32(4));
-    if (!file) return -EBADF;
+    if (!file || (file->flags & abi::kPath) != 0) return -EBADF;
     if (!file->can_read()) return -EACCES;
     if (view.is_shared && (call.a[2] & abi::kProtWrite) != 0 && !file->can_write()) return -EACCES;
     if (file->path != "/dev/zero") {

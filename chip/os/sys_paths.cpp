@@ -155,6 +155,8 @@ std::int64_t Process::Impl::stat_at(Call& call, unsigned from, unsigned path, st
 }
 
 std::int64_t Process::Impl::sys_newfstatat(Call& call) {
+  constexpr std::uint32_t kNoAutomount = 0x800;
+  if ((call.u32(3) & ~(abi::kAtSymlinkNoFollow | abi::kAtEmptyPath | kNoAutomount)) != 0) return -EINVAL;
   abi::Stat info{};
   if (const auto error = stat_at(call, 0, 1, call.u32(3), info); error < 0) return error;
   return user.put(call.a[2], info) ? 0 : -EFAULT;
@@ -169,6 +171,10 @@ std::int64_t Process::Impl::sys_fstat(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_statx(Call& call) {
+  constexpr std::uint32_t kNoAutomount = 0x800, kSync = 0x6000, kReservedMask = 0x80000000;
+  const std::uint32_t flags = call.u32(2), known = abi::kAtSymlinkNoFollow | abi::kAtEmptyPath | kNoAutomount;
+  if ((flags & ~(known | kSync)) != 0 || (flags & kSync) == kSync || (call.u32(3) & kReservedMask) != 0)
+    return -EINVAL;
   abi::Stat info{};
   if (const auto error = stat_at(call, 0, 1, call.u32(2), info); error < 0) return error;
   constexpr std::uint32_t kBasicStats = 0x7ff;
@@ -492,11 +498,21 @@ std::int64_t Process::Impl::sys_utimensat(Call& call) {
 // --- extended attributes: there are none
 // ---------------------------------------------------------------------
 
-std::int64_t Process::Impl::sys_setxattr(Call&) { return -EOPNOTSUPP; }
-std::int64_t Process::Impl::sys_getxattr(Call&) { return -EOPNOTSUPP; }
-std::int64_t Process::Impl::sys_lgetxattr(Call&) { return -EOPNOTSUPP; }
-std::int64_t Process::Impl::sys_fgetxattr(Call&) { return -EOPNOTSUPP; }
-std::int64_t Process::Impl::sys_listxattr(Call&) { return 0; }
-std::int64_t Process::Impl::sys_llistxattr(Call&) { return 0; }
+std::int64_t Process::Impl::no_attribute(Call& call, bool follows, std::int64_t answer) {
+  Call same{
+      call.thread, call.info, call.number, {static_cast<std::uint64_t>(abi::kAtCwd), call.a[0], 0, 0, 0, 0}};
+  abi::Stat info{};
+  const auto error = stat_at(same, 0, 1, follows ? 0 : abi::kAtSymlinkNoFollow, info);
+  return error < 0 ? error : answer;
+}
+
+std::int64_t Process::Impl::sys_setxattr(Call& call) { return no_attribute(call, true, -EOPNOTSUPP); }
+std::int64_t Process::Impl::sys_getxattr(Call& call) { return no_attribute(call, true, -EOPNOTSUPP); }
+std::int64_t Process::Impl::sys_lgetxattr(Call& call) { return no_attribute(call, false, -EOPNOTSUPP); }
+std::int64_t Process::Impl::sys_fgetxattr(Call& call) {
+  return files.find(call.i32(0)) ? -EOPNOTSUPP : -EBADF;
+}
+std::int64_t Process::Impl::sys_listxattr(Call& call) { return no_attribute(call, true, 0); }
+std::int64_t Process::Impl::sys_llistxattr(Call& call) { return no_attribute(call, false, 0); }
 
 }  // namespace rubato::chip

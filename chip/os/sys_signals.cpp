@@ -1,7 +1,10 @@
 // Signals: sending, handlers on the guest's stack with the frame Linux builds, default actions.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "chip/os/process_impl.hpp"
 
@@ -17,22 +20,15 @@ constexpr std::uint64_t kUnblockable =
     (std::uint64_t{1} << (abi::kSigKill - 1)) | (std::uint64_t{1} << (abi::kSigStop - 1));
 constexpr std::int32_t kSiUser = 0, kSiTkill = -6;
 
+bool is_stop(int signal) {
+  return signal == abi::kSigStop || signal == abi::kSigTstp || signal == abi::kSigTtin ||
+         signal == abi::kSigTtou;
+}
+
+// Stop signals are ignored: job control is not there.
 bool is_ignored_by_default(int signal) {
-  switch (signal) {
-    case abi::kSigChld:
-    case abi::kSigCont:
-    case abi::kSigUrg:
-    case abi::kSigWinch:
-      return true;
-    // Stop signals are ignored: job control is not there.
-    case abi::kSigStop:
-    case abi::kSigTstp:
-    case abi::kSigTtin:
-    case abi::kSigTtou:
-      return true;
-    default:
-      return false;
-  }
+  return signal == abi::kSigChld || signal == abi::kSigCont || signal == abi::kSigUrg ||
+         signal == abi::kSigWinch || is_stop(signal);
 }
 
 abi::Siginfo sent_by_process(int pid, int signal, std::int32_t code) {
@@ -124,6 +120,11 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   }
   const bool is_blocked = chosen == nullptr || (chosen->signal_mask & bit_of(signal)) != 0;
   if (!is_blocked && is_ignored(signal)) {
+    const bool would_stop = actions[static_cast<std::size_t>(signal)].handler == 0 && is_stop(signal);
+    if (would_stop && !std::exchange(kernel.has_told_of_stops, true))
+      log(fmt::format(
+          "signal {} would stop process {}, which goes on: there is no job control (reported once)", signal,
+          pid));
     if (sent.timer) tell_overrun(*sent.timer, sent.info);
     return;
   }

@@ -84,6 +84,7 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
     if (parsed.ec != std::errc{} || parsed.ptr != path.data() + path.size()) return nullptr;
     return files.find(fd);
   }
+  if (auto file = open_name(path, flags)) return file;
   if ((flags & abi::kAccessMask) != abi::kReadOnly || (flags & abi::kTruncate) != 0) {
     error = -EACCES;
     return nullptr;
@@ -108,8 +109,6 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
   } else if (path == "/proc/self/cmdline") {
     text = options.name() + '\0';
     for (const auto& argument : options.arguments) text += argument + '\0';
-  } else if (path == "/proc/self/comm") {
-    text = thread_name(main_thread()) + "\n";
   } else if (path == "/proc/sys/vm/overcommit_memory") {
     text = "1\n";
   } else if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible") {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -254,7 +256,54 @@ static void sockets(void) {
   unlink("kept_settings.txt");
 }
 
-int main(void) {
+static void* sleeps(void* ends) {
+  char byte;
+  read(((int*)ends)[0], &byte, 1);
+  return NULL;
+}
+
+static void others(void) {
+  int ends[2];
+  char name[16] = "";
+  pthread_t thread;
+  pipe(ends);
+  pthread_create(&thread, NULL, sleeps, ends);
+  say("names another thread", pthread_setname_np(thread, "other"));
+  pthread_getname_np(thread, name, sizeof name);
+  printf("named %s\n", name);
+  write(ends[1], "x", 1);
+  pthread_join(thread, NULL);
+  const int memory = memfd_create("sealed", MFD_ALLOW_SEALING);
+  ftruncate(memory, 100);
+  say("sealed", fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK));
+  say("seals", fcntl(memory, F_GET_SEALS));
+  say("cut", ftruncate(memory, 10));
+  say("of no seals", fcntl(memfd_create("unsealed", 0), F_ADD_SEALS, F_SEAL_SHRINK));
+  struct stat info;
+  static char room[256];
+  say("unknown flags", syscall(SYS_newfstatat, AT_FDCWD, ".", &info, 0x8000));
+  say("unknown bits", syscall(SYS_statx, AT_FDCWD, ".", 0, 0x80000000, room));
+  say("known ones", syscall(SYS_statx, AT_FDCWD, ".", AT_STATX_FORCE_SYNC, 0x7ff, room));
+  say("attribute of no file", getxattr("nothing", "user.a", room, sizeof room));
+  say("attributes of no file", listxattr("nothing", room, sizeof room));
+  say("attribute of no descriptor", fgetxattr(99, "user.a", room, sizeof room));
+  const int place = open(".", O_PATH);
+  say("cut what is not open", ftruncate(place, 0));
+  say("map what is not open", (long)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, place, 0));
+  const int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (fork() == 0) {
+    char* arguments[] = {"itself", "again", NULL};
+    fexecve(program, arguments, environ);
+    _exit(1);
+  }
+  int status = 0;
+  wait(&status);
+  say("executed by its descriptor", WEXITSTATUS(status));
+}
+
+int main(int count, char** arguments) {
+  (void)arguments;
+  if (count > 1) return 42;
   limits();
   names();
   priorities();
@@ -263,5 +312,6 @@ int main(void) {
   locks(PTHREAD_PRIO_NONE);
   locks(PTHREAD_PRIO_INHERIT);
   sockets();
+  others();
   return 0;
 }
