@@ -26,7 +26,7 @@ struct WindowQueues {
     if (insn.cls >= isa::InsnClass::fence || insn.cls == isa::InsnClass::atomic) return true;  // goes alone
     if (buffer.is_full()) return stall(point);
     wait_until(commits.free_from(buffer.tail()), point, stats.stalls_rob);
-    if (insn.cls == isa::InsnClass::store) return make_store_room(point, stats);
+    if (insn.cls == isa::InsnClass::store) return has_store_entry() || make_store_room(point, stats);
     if (insn.cls != isa::InsnClass::load) return true;
     if (commits.has_all_loads()) return stall(point);
     wait_until(commits.load_free_from(), point, stats.stalls_lsq);
@@ -49,7 +49,8 @@ struct WindowQueues {
     point.go_to(free);
   }
   bool has_store_entry() const { return stores.size() + stores.written() < store_entries; }
-  bool make_store_room(DispatchPoint& point, WindowStats& stats) {
+  /// Not inline: with its loop inside, make_room() saves registers for each instruction.
+  [[gnu::noinline]] bool make_store_room(DispatchPoint& point, WindowStats& stats) {
     while (!has_store_entry()) {
       stores.release(point.cycle());
       if (has_store_entry()) return true;
