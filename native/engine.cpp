@@ -171,7 +171,8 @@ void Engine::take_turn() {
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
   while (!turn.try_take(RunTurn::Taker::run)) {
-    if (is_run_by_caller() || turn.taker() == RunTurn::Taker::run) throw TaskError(errors::concurrent_run());
+    if (is_run_by_caller() || is_own_thread() || turn.taker() == RunTurn::Taker::run)
+      throw TaskError(errors::concurrent_run());
     turn.wait([] { return false; });
   }
 }
@@ -214,8 +215,8 @@ void Engine::run() {
   engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
   runner_.store(std::this_thread::get_id());
   order.begin();
+  is_running_.store(true, std::memory_order_seq_cst);  // first: see run_time()
   current_run.fetch_add(1, std::memory_order_seq_cst);
-  is_running_.store(true, std::memory_order_seq_cst);
   if (trace_ != nullptr) trace_->begin_run();
   self.enter_epochs();
   while (self.empty_inbox()) {
@@ -253,6 +254,7 @@ void Engine::run() {
   const bool has_failed = (events.look_ordered() & Events::kStop) != 0;
   if (has_failed)
     waiting_threads.end_run(current_run.load());  // handlers on own threads that wait for this run
+  if (has_failed) drop_for_own_threads();
   own_threads.end_all();
   if (has_failed) clear_after_failure();
   for (const auto& worker : workers_) {
@@ -284,6 +286,16 @@ bool Engine::is_blocked() const {
   if (is_stopping() || !end_found.is_blocked(current_run.load())) return false;
   const Sums sums = this->sums();
   return sums.created != sums.finished;
+}
+
+/// After a failure handlers on own threads may wait for algorithms that have joined the run: their tasks are
+/// dropped until all handlers have returned. Later ones come by the inbox.
+void Engine::drop_for_own_threads() {
+  constexpr std::chrono::microseconds kBetweenLooks{500};
+  if (own_threads.busy() == 0) return;
+  workers_.front()->drop_shared();
+  for (; own_threads.busy() != 0; std::this_thread::sleep_for(kBetweenLooks))
+    if (!inbox.is_empty()) workers_.front()->drop_shared();
 }
 
 /// All workers are idle: their private tasks are gone. The rest is destroyed unrun.

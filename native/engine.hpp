@@ -70,6 +70,7 @@ class Engine : public Shared {
   void end_threads();
   void tear_down();
   void fill_choices();
+  void drop_for_own_threads();
   void clear_after_failure();
   void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
   void drop_pending();

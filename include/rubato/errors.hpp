@@ -129,6 +129,14 @@ inline std::string algorithm_in_destructor() {
          "a task that calls it";
 }
 
+/// On an actor's own thread: it would wait for the next run, and the end of this one waits for its handler.
+inline std::string beyond_the_run(const std::string& what) {
+  return what +
+         " is called by a handler on its actor's own thread, whose run has ended: let the handler return, "
+         "and "
+         "call it in the next run";
+}
+
 /// An algorithm that had joined another thread's run().
 inline std::string joined_run_failed() {
   return "the run() that this algorithm had joined ended with an exception of another task before all of the "

@@ -77,7 +77,10 @@ void abandon_actor(Cell* cell) {
 }
 
 /// A hold says that run() will come: a thread may ask before it has begun.
-bool may_wait_for_answers() { return the_shared().is_running() || the_shared().holds() != 0; }
+bool may_wait_for_answers() {
+  const native::Shared& shared = the_shared();
+  return shared.is_running() || (shared.holds() != 0 && !native::Shared::is_own_thread());
+}
 bool begin_wait(WaitsForRun& waiting) {
   return the_shared().waiting_threads.begin(waiting, may_wait_for_answers,
                                             [] { return the_shared().run_time(); });

@@ -112,6 +112,7 @@ bool while_nothing_runs(const std::function<void()>& work, std::uint64_t until) 
       if (worked != Worked::run_has_ended) return worked == Worked::yes;
     }
     if (engine::actor_nanoseconds() >= until) return false;
+    if (shared.is_left_behind()) engine::misuse(errors::beyond_the_run("living_actors()"));
     std::this_thread::yield();
   }
 }

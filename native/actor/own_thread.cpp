@@ -20,6 +20,21 @@ using engine::Cell;
 
 constexpr std::chrono::milliseconds kWithoutMemory{1};
 
+/// Scope in which a message keeps the run open.
+class EndOfMessage {
+ public:
+  explicit EndOfMessage(Hold hold) : hold_(std::move(hold)) {}
+  ~EndOfMessage() {
+    Shared& shared = the_shared();
+    if (shared.own_threads.end_message()) shared.events.notify_all();
+  }
+  EndOfMessage(const EndOfMessage&) = delete;
+  EndOfMessage& operator=(const EndOfMessage&) = delete;
+
+ private:
+  const Hold hold_;
+};
+
 void handle_on_own_thread(OwnThread& own) {
   Cell& cell = own.cell();
   OwnThread::Message& message = own.message();
@@ -37,7 +52,7 @@ void handle_on_own_thread(OwnThread& own) {
     }
   }
   message.took = ticks() - began;
-  const Hold hold = std::move(message.hold);  // closed when the turn is due
+  const EndOfMessage end(std::move(message.hold));  // when the turn is due
   for (;;) {
     try {
       return engine::resume_actor(cell);

@@ -378,6 +378,7 @@ class Turn {
     message.node = node;
     message.is_mine = is_mine;
     message.hold = native::hold();
+    the_shared().own_threads.begin_message();
     cell_.extras->is_away = true;
     is_over_ = true;
     own_->hand_over();

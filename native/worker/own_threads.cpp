@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace rubato::inline v0::native {
+namespace {
+
+constinit thread_local bool is_own_thread = false;
+
+}  // namespace
 
 void OwnThreads::add(OwnThread& thread) {
   const std::lock_guard lock(mutex_);
@@ -55,7 +60,10 @@ void OwnThread::hand_over() {
   changed_.notify_one();
 }
 
+bool OwnThread::is_here() { return is_own_thread; }
+
 void OwnThread::run() {
+  is_own_thread = true;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return has_message_ || must_end_; });

@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "native/pool/atomics.hpp"
 #include "rubato/engine/actor_cell.hpp"
 #include "rubato/engine/native_options.hpp"
 
@@ -28,6 +30,13 @@ class OwnThreads {
   /// When the run has ended and no worker runs: waits until their handlers have returned.
   void end_all();
 
+  // ---- Handlers ----
+  /// How many messages threads have. Ordered by seq_cst: behind a 0 is seen what their handlers have created.
+  unsigned busy() const { return busy_.load(std::memory_order_seq_cst); }
+  void begin_message() { busy_.fetch_add(1, std::memory_order_seq_cst); }
+  /// @returns whether it was the last
+  bool end_message() { return busy_.fetch_sub(1, std::memory_order_seq_cst) == 1; }
+
  private:
   friend class OwnThread;
   void add(OwnThread& thread);
@@ -35,6 +44,7 @@ class OwnThreads {
 
   std::mutex mutex_;
   std::vector<OwnThread*> begun_;
+  Atomic<unsigned> busy_{0};
 };
 
 class OwnThread {
@@ -57,6 +67,8 @@ class OwnThread {
   OwnThread(const OwnThread&) = delete;
   OwnThread& operator=(const OwnThread&) = delete;
 
+  /// Whether the caller is such a thread.
+  static bool is_here();
   engine::Cell& cell() const { return cell_; }
   Message& message() { return message_; }
   /// Before it gets a message. @throws std::system_error, std::bad_alloc

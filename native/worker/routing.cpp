@@ -106,8 +106,10 @@ void Worker::admit(Task* task) {
                                                                       << engine::handle::kBirthShift;
     epoch->count_created(slot);
   }
-  // While run() begins, its thread empties the inbox before others may work.
-  const bool is_late = task->is_timestamped() && (shared.events.look() & Events::kPaused) == 0;
+  // While run() begins, its thread, worker 0, empties the inbox before others may work. The others may be
+  // about to pause: the end of the run has been found.
+  const bool is_late =
+      task->is_timestamped() && (index != 0 || (shared.events.look() & Events::kPaused) == 0);
   if (!is_late) [[likely]]
     return route(task);
   // Another thread created it while run() began: too early to be told so, too late to be ordered.

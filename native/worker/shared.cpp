@@ -87,6 +87,8 @@ bool Shared::is_run_by_caller() const {
          runner_.load() == std::this_thread::get_id();
 }
 
+bool Shared::is_own_thread() { return OwnThread::is_here(); }
+
 bool Shared::is_stranger() const {
   return is_running() && holds() == 0 && unset_events.count() == 0 && turn.taker() == RunTurn::Taker::run &&
          std::this_thread::get_id() != runner_.load();

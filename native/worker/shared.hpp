@@ -71,12 +71,15 @@ class Shared {
 
   // ---- The run ----
   bool is_running() const { return is_running_.load(std::memory_order_seq_cst); }
-  /// When it is, in order: twice the number of the current run, and 1 more while it goes on.
+  /// When it is: twice the number of the current run, and 1 more while it goes on. While a run begins it may
+  /// be 1 more than the last one's end, never the end of the run that begins.
   std::uint64_t run_time() const { return 2 * current_run.load() + (is_running() ? 1 : 0); }
   unsigned holds() const { return holds_.load(std::memory_order_seq_cst); }
-  /// Whether the run goes on though no task can run. An algorithm returns also while a hold is open.
+  /// Whether the run goes on though no task can run. An algorithm returns also while a hold is open, but not
+  /// while an actor's own thread has a message, whose handler may wait for what only this run can bring.
   bool is_held_open() const {
-    return unset_events.count() != 0 || (holds() != 0 && turn.taker() == RunTurn::Taker::run);
+    return unset_events.count() != 0 || own_threads.busy() != 0 ||
+           (holds() != 0 && turn.taker() == RunTurn::Taker::run);
   }
   /// The run has failed, and tasks are being dropped.
   bool is_stopping() const { return (events.look_ordered() & Events::kStop) != 0; }
@@ -92,6 +95,10 @@ class Shared {
   // ---- Of the calling thread ----
   /// Whether the caller runs tasks, or destroys what never ran: it must not wait until the turn is free.
   bool is_run_by_caller() const;
+  /// Whether the caller handles a message on its actor's own thread.
+  static bool is_own_thread();
+  /// The same, and the run has ended. That waits for the caller, which therefore must not wait for a run.
+  bool is_left_behind() const { return is_own_thread() && !is_running(); }
   /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.
   bool is_stranger() const;
   /// Errors: TaskError if this is a child of fork(): what there is belongs to the parent, whose threads are

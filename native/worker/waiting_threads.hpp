@@ -22,8 +22,8 @@ class WaitingThreads {
   /// when it is, in order: twice the number of the current run, and 1 more while it goes on.
   bool begin(engine::WaitsForRun& waiting, auto may_wait, auto now) {
     const std::lock_guard lock(mutex_);
+    waiting.since = now();  // first: if its run ends before may_wait(), it is not taken for the next one's
     if (!may_wait()) return false;
-    waiting.since = now();
     waiting.next = first_;
     waiting.place = &first_;
     if (first_ != nullptr) first_->place = &waiting.next;

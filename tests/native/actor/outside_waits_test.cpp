@@ -10,8 +10,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "native/worker/waiting_threads.hpp"
 #include "rubato/actors.hpp"
 
 namespace rubato {
@@ -353,6 +355,19 @@ TEST(OutsideWaits, GetEndsWithTheRun) {
       run();
     }
   }
+}
+
+/// A thread that was told that it may wait waits for that run, though it has ended before the thread is
+/// listed.
+TEST(OutsideWaits, EndWithARunThatEndsWhileTheyBegin) {
+  native::WaitingThreads threads;
+  bool is_interrupted = false, is_running = true;
+  engine::WaitsForRun waiting{[](void* flag) { *static_cast<bool*>(flag) = true; }, &is_interrupted};
+  const auto may_wait = [&] { return std::exchange(is_running, false); };
+  ASSERT_TRUE(threads.begin(waiting, may_wait, [&] { return 2u * 7 + (is_running ? 1 : 0); }));
+  threads.end_run(7);
+  EXPECT_TRUE(is_interrupted);
+  threads.end(waiting);
 }
 
 TEST(OutsideWaits, GetWhereNothingRunsSaysWhatToDo) {

@@ -1,15 +1,22 @@
 // Actors with a thread of their own on the native engine: a blocking handler keeps no worker.
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "native/worker/shared.hpp"
 #include "rubato/actors.hpp"
+#include "rubato/algorithms.hpp"
 #include "tests/native/use_workers.hpp"
 
 namespace {
@@ -190,6 +197,93 @@ TEST_P(OwnThread, LetsARunFailBesideIt) {
     run();
     ASSERT_TRUE(living_actors().empty());
   }
+}
+
+// ---- A handler goes on when its run has ended: what only a run can bring does not come ----
+
+using Act = std::function<void()>;
+struct Acting : behavior<Act> {
+  void on(const Act& act) { act(); }
+};
+struct Question {
+  using reply = int;
+};
+struct Answering : behavior<Question> {
+  int on(Question) { return 42; }
+};
+
+/// The actor's handler calls `act` while a run fails, or after that. @returns what `act` has thrown
+std::string error_beside_a_failure(const Act& act, bool waits_for_the_end) {
+  const auto acting = spawn<Acting>(kOwn);
+  std::atomic<bool> has_begun{false};
+  std::string error;
+  acting.send(Act([&] {
+    has_begun = true;
+    while (waits_for_the_end && native::the_shared().is_running()) std::this_thread::yield();
+    try {
+      for (;;) act();
+    } catch (const TaskError& e) {
+      error = e.what();
+    }
+  }));
+  create<nonspec>(
+      [&has_begun] {
+        while (!has_begun) std::this_thread::yield();
+        throw 1;
+      },
+      {});
+  EXPECT_THROW(run(), TaskError);
+  acting.stop();
+  run();
+  return error;
+}
+
+TEST_P(OwnThread, GetsNoAnswerOnceItsRunHasFailed) {
+  for (const Duration patience : {kForever, Duration(std::chrono::hours(1))}) {
+    const auto answering = spawn<Answering>();
+    const Act act = [&] { EXPECT_EQ(answering.ask(Question{}).get(patience), 42); };
+    EXPECT_THAT(error_beside_a_failure(act, true), testing::HasSubstr("get()"));
+    EXPECT_THAT(error_beside_a_failure(act, false), testing::Not(testing::IsEmpty()));
+    answering.stop();
+    run();
+  }
+}
+
+TEST_P(OwnThread, ListsNoActorsOnceItsRunHasFailed) {
+  const Act act = [] { EXPECT_FALSE(living_actors().empty()); };
+  EXPECT_THAT(error_beside_a_failure(act, true),
+              testing::HasSubstr("living_actors() is called by a handler"));
+}
+
+/// Its algorithms are part of the run, which fails before they are complete, or are refused.
+TEST_P(OwnThread, CallsNoAlgorithmOnceItsRunHasFailed) {
+  const Act act = [] { parallel_for(0, 100, [](int) {}); };
+  EXPECT_THAT(error_beside_a_failure(act, true), testing::HasSubstr("an algorithm is called by a handler"));
+  for (int round = 0; round < 50; ++round)
+    EXPECT_THAT(error_beside_a_failure(act, false), testing::Not(testing::IsEmpty()));
+}
+
+struct Tick {};
+struct Later : behavior<Question, Tick> {
+  void on(Question, reply<int> answer) {
+    waiting_.emplace(std::move(answer));
+    after(std::chrono::milliseconds(5), Tick{});
+  }
+  void on(Tick) { (*waiting_)(42); }
+  std::optional<reply<int>> waiting_;
+};
+
+/// An algorithm of another thread does not wait for holds, but for handlers, and for what these wait for.
+TEST_P(OwnThread, KeepsAnAlgorithmsRunOpen) {
+  const auto later = spawn<Later>();
+  const auto acting = spawn<Acting>(kOwn);
+  std::atomic<int> answer{0};
+  acting.send(Act([&] { answer = later.ask(Question{}).get(); }));
+  parallel_for(0, 10, [](int) {});
+  EXPECT_EQ(answer, 42);
+  acting.stop();
+  later.stop();
+  run();
 }
 
 }  // namespace

@@ -165,6 +165,29 @@ TEST(OtherThreads, EndARunThatBeganWhileTheyCreatedATimestamp) {
   }
 }
 
+/// The same at the end: another worker takes the task when it is about to pause. Here this thread does it.
+TEST(OtherThreads, EndARunThatEndsWhileTheyCreatedATimestamp) {
+  use_workers(2);
+  std::atomic<unsigned> ran{0};
+  const auto count = [&ran] { ++ran; };
+  create<nonspec>(count, {});
+  run();
+  create<nonspec>(count, {.at = 5});
+  native::Worker& other = native::the_engine().worker(1);
+  EXPECT_TRUE(other.empty_inbox());
+  other.seen.has_kept.store(true);  // as it says when it pauses
+  try {
+    run();
+    ADD_FAILURE() << "run() throws";
+  } catch (const TaskError& e) {
+    EXPECT_NE(std::string(e.what()).find("is created by another thread"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(ran, 1u);
+  create<nonspec>(count, {.at = 1});
+  run();
+  EXPECT_EQ(ran, 2u);
+}
+
 /// ThreadSanitizer tells.
 TEST(Counters, MayBeReadWhileThePrefetchDistanceAdapts) {
   native::Options options = native::options();
