@@ -251,9 +251,9 @@ class Call:
             self.say(self.failed[-1])
         same, count = len(found.same), len(found.same) + len(found.different)
         said = f"{study.name}: {same} of {count} points have the recorded hash"
-        self.say(said + (f"; {found.stale} are of another model or program" if found.stale else "") + ".")
+        self.say(said + (f"; {found.left_out}" if found.left_out else "") + ".")
         return {"name": study.name, "choose": seed, "same": found.same, "different": found.different,
-                "stale": found.stale}  # fmt: skip
+                "stale": found.stale, "unbuilt": found.unbuilt}  # fmt: skip
 
     def prune(self, study: Study) -> dict[str, object]:
         store = self.store(study)

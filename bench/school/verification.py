@@ -16,7 +16,15 @@ from school.store import Store
 class Verified:
     same: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
-    stale: int = 0  # records of another model or program, which cannot be compared
+    # Records that cannot be compared: of another model or program, or of a program that is not built.
+    stale: int = 0
+    unbuilt: int = 0
+
+    @property
+    def left_out(self) -> str:
+        """What they are, in words; "" if there is none."""
+        kinds = ((self.stale, "of another model or program"), (self.unbuilt, "of a program that is not built"))
+        return " and ".join(f"{count} {'is' if count == 1 else 'are'} {kind}" for count, kind in kinds if count)
 
 
 def verify(store: Store, points: list[Simulated], count: int, seed: int, jobs: int) -> Verified:
@@ -28,13 +36,15 @@ def verify(store: Store, points: list[Simulated], count: int, seed: int, jobs: i
         point = by_identity.get(record.point)
         if point is None or record.kind != "simulated":
             continue
-        if store.state_of(record, point) == "stale" or not store.places.program(point).exists():
+        if not store.places.program(point).exists():
+            found.unbuilt += 1
+        elif store.state_of(record, point) == "stale":
             found.stale += 1
         else:
             tasks.append(Task(point, record.seed, record.seconds))
     if not tasks:
-        why = f"all {found.stale} are of another model or program" if found.stale else "there is none"
-        raise UsageError(f"{store.study.name} has no recorded point that can be verified: {why}.")
+        raise UsageError(f"{store.study.name} has no recorded point that can be verified: "
+                         f"{found.left_out or 'there is none'}.")  # fmt: skip
     tasks.sort(key=lambda task: task.point.of_seed(task.seed))
     tasks = random.Random(seed).sample(tasks, min(count, len(tasks)))
 

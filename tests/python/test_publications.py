@@ -171,9 +171,16 @@ def test_another_program_makes_records_stale_and_they_are_renewed(bench: Bench):
     code, out, _ = bench("--json")
     assert code == 0 and json.loads(out)[0]["made"]["state"] == "0 of 6 points of the present model"
     code, _, err = bench("made", "--verify", 2)
-    assert code == 2 and "all 6 are of another model or program" in err
+    assert code == 2 and "6 are of another model or program." in err
     assert "6 points to run, 6 of them stale" in bench("made", "--only", "simulated")[2]
     assert json.loads(bench("--json")[1])[0]["made"]["state"] == "6 of 6 points of the present model"
+
+
+def test_points_of_a_program_that_is_not_built_are_not_verified_and_counted_apart(bench: Bench):
+    bench("made", "--only", "simulated")
+    (bench.folder / "build/guest/plain").unlink()
+    code, _, err = bench("made", "--verify", 2)
+    assert code == 2 and "6 are of a program that is not built." in err
 
 
 def test_other_measures_make_records_stale_and_take_them_out_of_figures(bench: Bench):

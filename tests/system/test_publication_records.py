@@ -31,10 +31,12 @@ def test_two_quick_points_have_the_recorded_hash(name: str, root: Path, rubato_c
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", SIMULATED)
-def test_twenty_points_drawn_anew_have_the_recorded_hash(name: str, root: Path, rubato_chip: Path) -> None:
-    answer = verified(root, name, "20", "--size", "quick")
-    assert len(answer["same"]) == 20 and not answer["different"]
+@pytest.mark.parametrize(("name", "size", "count"), [("espresso", "quick", 20), ("espresso", "sampled", 20),
+                                                     ("flask", "quick", 20), ("flask", "sampled", 5)])  # fmt: skip
+def test_points_drawn_anew_have_the_recorded_hash(name: str, size: str, count: int, root: Path,
+                                                  rubato_chip: Path) -> None:  # fmt: skip
+    answer = verified(root, name, str(count), "--size", size)
+    assert len(answer["same"]) == count and not answer["different"]
 
 
 def test_a_recorded_hash_that_is_not_the_runs_is_found(root: Path, rubato_chip: Path, tmp_path: Path) -> None:
