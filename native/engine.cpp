@@ -16,6 +16,7 @@
 #include "native/counters_file.hpp"
 #include "native/options.hpp"
 #include "native/policy.hpp"
+#include "native/pool/inbox.hpp"
 #include "native/sync/choice.hpp"
 #include "native/topology/topology.hpp"
 #include "rubato/resource.hpp"
@@ -219,8 +220,8 @@ void Engine::run() {
   current_run.fetch_add(1, std::memory_order_seq_cst);
   if (trace_ != nullptr) trace_->begin_run();
   self.enter_epochs();
-  while (self.empty_inbox()) {
-  }
+  empty_wholly(
+      inbox, [&self] { return self.empty_inbox(); }, [] { std::this_thread::yield(); });
   events.lower(Events::kPaused);
   watch.note_busy();
   if (has_work_for_anybody()) events.notify_all();  // workers woken before this went to sleep again

@@ -17,6 +17,7 @@ namespace rubato::inline v0::native {
 /// The rules of a correct inbox. Tests derive from it to build mutants, which they must catch.
 struct InboxRules {
   static constexpr bool kOneAtATime = true;
+  static constexpr bool kWaitsForPushes = true;
 };
 
 enum class Emptied : std::uint8_t { nothing, another_does, all, not_all };
@@ -40,6 +41,18 @@ Emptied empty_in_order(Inbox& inbox, Ready& ready, Flag& is_being_emptied, unsig
   if (inbox.drain(use)) return Emptied::all;
   ready.add(0, rank);  // the thread that pushed has told no worker: the inbox was not empty
   return Emptied::not_all;
+}
+
+/// While no worker empties it: all that was pushed before the call, by the caller above all. That may stand
+/// behind a push of another thread that has not linked its task yet, or not made the inbox ready.
+/// `empty_once()`: what is linked, if the inbox is ready; false: it is not. `wait()`: other threads go on.
+template <class Rules = InboxRules, class Inbox, class EmptyOnce, class Wait>
+void empty_wholly(const Inbox& inbox, EmptyOnce empty_once, Wait wait) {
+  while (!Rules::kWaitsForPushes || !inbox.is_empty()) {
+    if (empty_once()) continue;
+    if (!Rules::kWaitsForPushes) return;
+    wait();
+  }
 }
 
 }  // namespace rubato::inline v0::native

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <thread>
 
+#include "native/pool/inbox.hpp"
 #include "native/worker/arrivals.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
@@ -16,9 +17,13 @@ Chain take_inbox(Shared& shared) {
   Chain arrived;
   const auto append = [&arrived](Task* task) { arrived.append(task); };
   shared.reached.close();
-  unsigned last = 0;
-  while (shared.inbox_ready.claim(kNormalRank, last) != kNoPool)
+  const auto empty_once = [&] {
+    unsigned last = 0;
+    if (shared.inbox_ready.claim(kNormalRank, last) == kNoPool) return false;
     while (!shared.inbox.drain(append)) std::this_thread::yield();
+    return true;
+  };
+  empty_wholly(shared.inbox, empty_once, [] { std::this_thread::yield(); });
   mark_mailboxes(shared.cells);
   shared.reached.open();
   return arrived;

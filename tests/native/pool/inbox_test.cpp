@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -30,7 +31,7 @@ struct Model {
   Pool<ExploredAtomics, Node> inbox;
   ReadySet<ExploredAtomics> ready{1};
   ExploredAtomics::atomic<bool> is_being_emptied{false};
-  Node nodes[2];
+  Node nodes[3];
   std::vector<int> arrived;
 
   void create() {
@@ -74,6 +75,44 @@ TEST(Inbox, TasksOfAThreadArriveInTheirOrder) {
   EXPECT_EQ(outcome.wrong, 0u) << "of " << outcome.schedules;
   EXPECT_GT(outcome.by_another, 0u);
   EXPECT_GT(outcome.schedules, 1000u);
+}
+
+/// A thread creates tasks, another one creates tasks and empties the inbox, as run() does before it begins.
+/// @returns in how many schedules it left one of its own there
+template <class Rules>
+std::uint64_t left_behind() {
+  std::unique_ptr<Model<Rules>> model;
+  bool has_created = false;
+  std::uint64_t wrong = 0;
+  Explorer::explore(
+      [&] {
+        model = std::make_unique<Model<Rules>>();
+        has_created = false;
+        return Explorer::Bodies{[&] {
+                                  model->create();
+                                  has_created = true;
+                                },
+                                [&] {
+                                  Node& own = model->nodes[2];
+                                  own.number = 3;
+                                  if (model->inbox.push(&own, &own)) model->ready.add(0, kRank);
+                                  empty_wholly<Rules>(
+                                      model->inbox, [&] { return model->empty() == Emptied::all; },
+                                      [&] { Explorer::block([&] { return has_created; }); });
+                                  wrong += std::ranges::count(model->arrived, 3) == 1 ? 0 : 1;
+                                }};
+      },
+      [] {});
+  EXPECT_EQ(Explorer::deadlocks(), 0u);
+  return wrong;
+}
+
+struct TakesWhatIsReady : InboxRules {
+  static constexpr bool kWaitsForPushes = false;
+};
+TEST(Inbox, IsEmptiedWhollyThoughAPushIsUnderWay) {
+  EXPECT_EQ(left_behind<InboxRules>(), 0u);
+  EXPECT_NE(left_behind<TakesWhatIsReady>(), 0u);
 }
 
 struct SeveralAtATime : InboxRules {
