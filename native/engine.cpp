@@ -229,7 +229,7 @@ void Engine::run() {
     self.work();
     pause_workers();
     if (is_blocked()) report_blocked();
-    if ((events.look_ordered() & Events::kStop) != 0) {
+    if (is_stopping()) {
       // Tasks kept by a worker that has not woken up since its pause: it drops them before others' tasks are
       // destroyed.
       for (const auto& worker : workers_) {
@@ -252,10 +252,11 @@ void Engine::run() {
   if (trace_ != nullptr) trace_->end_run();
   engine::current_thread = outside;
   is_running_.store(false, std::memory_order_seq_cst);
-  const bool has_failed = (events.look_ordered() & Events::kStop) != 0;
-  if (has_failed)
+  const bool has_failed = is_stopping();
+  if (has_failed) {
     waiting_threads.end_run(current_run.load());  // handlers on own threads that wait for this run
-  if (has_failed) drop_for_own_threads();
+    drop_for_own_threads();
+  }
   own_threads.end_all();
   if (has_failed) clear_after_failure();
   for (const auto& worker : workers_) {

@@ -9,9 +9,9 @@
 #include <string>
 #include <thread>
 
+#include "apps/common/check_json.hpp"
 #include "apps/common/options.hpp"
 #include "apps/hashjoin/join.hpp"
-#include "base/json_text.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -113,13 +113,10 @@ void print_lines(const TpchTables& tables, const JoinResult& result, double seco
 void print_json(const TpchTables& tables, const JoinResult& result, double seconds,
                 const std::optional<std::string>& wrong) {
   std::printf("{\"customers\": %zu, \"orders\": %zu, \"pairs\": %" PRIu64 ", \"revenue_cents\": %" PRIu64
-              ", \"digest\": \"%016" PRIx64 "\", \"seconds\": %.6f, \"check\": \"%s\"",
+              ", \"digest\": \"%016" PRIx64 "\", \"seconds\": %.6f",
               tables.customers.size(), tables.orders.size(), result.matches(), result.revenue(),
-              result.digest(), seconds,
-              !wrong           ? "none"
-              : wrong->empty() ? "passed"
-                               : "failed");
-  if (wrong && !wrong->empty()) std::printf(", \"error\": %s", json_quoted(*wrong).c_str());
+              result.digest(), seconds);
+  print_check_json(wrong);
   std::printf("}\n");
 }
 

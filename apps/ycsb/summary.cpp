@@ -4,7 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "base/json_text.hpp"
+#include "apps/common/check_json.hpp"
 
 namespace rubato::apps::ycsb {
 
@@ -93,8 +93,7 @@ void print_json(const Summary& s) {
     std::printf("}, \"numa_visits\": {\"near\": %" PRIu64 ", \"all\": %" PRIu64 "}", s.numa_visits.near,
                 s.numa_visits.all);
   }
-  std::printf(", \"check\": \"%s\"", !s.wrong ? "none" : s.wrong->empty() ? "passed" : "failed");
-  if (s.wrong && !s.wrong->empty()) std::printf(", \"error\": %s", json_quoted(*s.wrong).c_str());
+  print_check_json(s.wrong);
   std::printf("}\n");
 }
 

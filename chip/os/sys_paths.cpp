@@ -18,6 +18,7 @@ namespace {
 using Follow = PathResolver::Follow;
 
 constexpr std::uint32_t kModes = 07777, kSetIds = 06000, kSticky = 01000;
+constexpr std::uint32_t kNoAutomount = 0x800;  // of calls by path: nothing is mounted by its use
 
 Follow follow_unless(bool no_follow) { return no_follow ? Follow::no : Follow::yes; }
 
@@ -155,7 +156,6 @@ std::int64_t Process::Impl::stat_at(Call& call, unsigned from, unsigned path, st
 }
 
 std::int64_t Process::Impl::sys_newfstatat(Call& call) {
-  constexpr std::uint32_t kNoAutomount = 0x800;
   if ((call.u32(3) & ~(abi::kAtSymlinkNoFollow | abi::kAtEmptyPath | kNoAutomount)) != 0) return -EINVAL;
   abi::Stat info{};
   if (const auto error = stat_at(call, 0, 1, call.u32(3), info); error < 0) return error;
@@ -171,7 +171,7 @@ std::int64_t Process::Impl::sys_fstat(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_statx(Call& call) {
-  constexpr std::uint32_t kNoAutomount = 0x800, kSync = 0x6000, kReservedMask = 0x80000000;
+  constexpr std::uint32_t kSync = 0x6000, kReservedMask = 0x80000000;
   const std::uint32_t flags = call.u32(2), known = abi::kAtSymlinkNoFollow | abi::kAtEmptyPath | kNoAutomount;
   if ((flags & ~(known | kSync)) != 0 || (flags & kSync) == kSync || (call.u32(3) & kReservedMask) != 0)
     return -EINVAL;

@@ -18,13 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static long say(const char* what, long result) {
-  if (result < 0)
-    printf("%s: %s\n", what, strerrorname_np(errno));
-  else
-    printf("%s: %ld\n", what, result);
-  return result;
-}
+#include "say.h"
 
 enum { page = 4096, pages = 20 };
 static char *memory, *end;  // writable pages, and behind them one that is not mapped

@@ -16,14 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static long say(const char* what, long result) {
-  if (result < 0)
-    printf("%s: %s\n", what, strerrorname_np(errno));
-  else
-    printf("%s: %ld\n", what, result);
-  fflush(stdout);
-  return result;
-}
+#include "say.h"
 
 static void nothing(int signal) { (void)signal; }
 

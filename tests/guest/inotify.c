@@ -16,13 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static long say(const char* what, long result) {
-  if (result < 0)
-    printf("%s: %s\n", what, strerrorname_np(errno));
-  else
-    printf("%s: %ld\n", what, result);
-  return result;
-}
+#include "say.h"
 
 static const struct {
   unsigned bit;

@@ -25,14 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static long say(const char* what, long result) {
-  if (result < 0)
-    printf("%s: %s\n", what, strerrorname_np(errno));
-  else
-    printf("%s: %ld\n", what, result);
-  fflush(stdout);
-  return result;
-}
+#include "say.h"
 
 static void limits(void) {
   static const int kinds[] = {RLIMIT_CPU,     RLIMIT_FSIZE, RLIMIT_DATA,    RLIMIT_STACK,

@@ -1,22 +1,12 @@
-// Sockets on loopback, and what calls return: shared by the programs about sockets.
+// Sockets on loopback: shared by the programs about sockets.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
-/// Prints the result of a call, or why it failed.
-static inline long say(const char* what, long result) {
-  if (result < 0)
-    printf("%s: %s\n", what, strerrorname_np(errno));
-  else
-    printf("%s: %ld\n", what, result);
-  return result;
-}
+#include "say.h"
 
 static inline struct sockaddr_in on_loopback(int port) {
   return (struct sockaddr_in){

@@ -10,13 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static long say(const char* what, long result) {
-  if (result < 0)
-    printf("%s: %s\n", what, strerrorname_np(errno));
-  else
-    printf("%s: %ld\n", what, result);
-  return result;
-}
+#include "say.h"
 
 static void show(const char* what, const char* path) {
   struct stat info;

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.native_rows import EQUIVALENT_GRAINS, GRAINS
 from rubato.results.intervals import Interval, interval
 from rubato.results.publication import Mark
 from rubato.results.run import Run
@@ -149,9 +150,7 @@ def task_memory(size: str) -> tuple[Row, ...]:
             Row("prefetch-cycles", (ours, theirs), saved, Bar(least=3.5), SHORT))  # fmt: skip
 
 
-#: Of Fig. 9: records a task, and those that the text calls equivalent.
-GRAINS = tuple(1 << n for n in (4, 7, 8, 10, 12, 14, 16, 18, 20))
-EQUIVALENT, USUAL = tuple(n for n in GRAINS if 1 << 7 <= n <= 1 << 16), 4096
+USUAL = 4096  # of GRAINS, beside which the others are held
 SCALES, SECONDS_OF_JOIN = {"quick": "0.2", "sampled": "10", "full": "100"}, {"quick": 0.3, "sampled": 8, "full": 90}
 
 
@@ -179,7 +178,7 @@ def join_curves(size: str) -> tuple[Curve, ...]:
 
 
 def join_rows(size: str) -> tuple[Row, ...]:
-    usual, equivalent = join(USUAL, size), tuple(join(n, size) for n in EQUIVALENT)
+    usual, equivalent = join(USUAL, size), tuple(join(n, size) for n in EQUIVALENT_GRAINS)
 
     def spread(found: Samples) -> Interval:
         rounds = zip(*(found.values(point, "seconds") for point in equivalent), strict=True)
