@@ -3,7 +3,8 @@
     school.study          what a study says: points, figures, rows with bars
     school.points         a point and its identity
     school.samples        recorded values of points, and ratios of them
-    school.store          docs/publications/NAME.json: records, the model's version, what is missing or stale
+    school.model          versions of the simulated chip's model
+    school.store          docs/publications/NAME.json: records, what is missing or stale
     school.simulation     simulated points: side by side, until a deadline, and again for verification
     school.turns          measured points, in turns with their peers
     school.verdicts       reproduced, near, missed

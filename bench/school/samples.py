@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rubato.results import intervals
 from rubato.results.intervals import Interval
@@ -13,14 +13,15 @@ from school.points import Measured, Point
 
 
 class Samples:
-    """Records by point. Records of an earlier model count only where there are none of the present one."""
+    """Records by point. Records of an earlier model count only where there are none of the present one, which `models`
+    names."""
 
-    def __init__(self, records: Iterable[Record], model: str) -> None:
+    def __init__(self, records: Iterable[Record], models: Collection[str]) -> None:
         self._by_point: dict[str, list[Record]] = {}
         for record in records:
             self._by_point.setdefault(record.point, []).append(record)
         for point, found in self._by_point.items():
-            fresh = [r for r in found if r.kind == "measured" or r.model == model]
+            fresh = [r for r in found if r.kind == "measured" or r.model in models]
             self._by_point[point] = sorted(fresh or found, key=lambda r: r.seed)
 
     def has(self, *points: Point) -> bool:

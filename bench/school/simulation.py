@@ -51,7 +51,7 @@ class _Process:
 
 class Simulation:
     def __init__(self, places: Places, measures: Callable[[Run], dict[str, float]]) -> None:
-        self._places, self._measures, self._model = places, measures, places.model
+        self._places, self._measures, self._model = places, measures, places.models[0]
 
     def run(self, tasks: list[Task], jobs: int, on_done: Callable[[Outcome], None],
             deadline: float | None = None) -> int:  # fmt: skip

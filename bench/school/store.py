@@ -12,21 +12,13 @@ from typing import Literal
 
 from rubato.results import publication
 from rubato.results.publication import Publication, Record
+from school import model
 from school.estimates import Estimates
 from school.points import Point, Simulated
 from school.samples import Samples
 from school.study import Study
 
 State = Literal["present", "stale", "missing"]
-
-
-def model_version(root: Path) -> str:
-    """The version of the simulated chip's model: a hash of what golden runs are expected to give, which a change of
-    results changes."""
-    whole = hashlib.sha256()
-    for file in sorted((root / "tests/golden/expected").glob("*.txt")):
-        whole.update(f"{file.name}\n".encode() + file.read_bytes())
-    return whole.hexdigest()[:12]
 
 
 @cache
@@ -42,8 +34,9 @@ class Places:
     build: Path
 
     @property
-    def model(self) -> str:
-        return model_version(self.root)
+    def models(self) -> tuple[str, ...]:
+        """The names of the present model, the latest first."""
+        return model.versions(self.root)
 
     def program(self, point: Simulated) -> Path:
         return self.build / "guest" / point.program
@@ -61,7 +54,7 @@ class Store:
     def __init__(self, file: Path, study: Study, places: Places) -> None:
         """@raises UsageError if the file is there and is not one of records."""
         self.file, self.study, self.places = file, study, places
-        self.model = places.model
+        self.models = places.models
         self.publication = Publication(name=study.name, title=study.title, source=study.source)
         self.recorded = publication.load(file) if file.exists() else self.publication.model_copy()  # with its figures
         self.publication.records = self.recorded.records
@@ -74,7 +67,7 @@ class Store:
         if record.kind == "measured" or not isinstance(point, Simulated):
             return "present"
         built = self.places.version(point)
-        is_fresh = record.model == self.model and built in ("", record.program) and self._has_measures(record)
+        is_fresh = record.model in self.models and built in ("", record.program) and self._has_measures(record)
         return "present" if is_fresh else "stale"
 
     def add(self, identity: str, record: Record) -> None:
@@ -83,7 +76,7 @@ class Store:
         self.publication.records[identity] = record
 
     def samples(self) -> Samples:
-        return Samples(filter(self._has_measures, self.publication.records.values()), self.model)
+        return Samples(filter(self._has_measures, self.publication.records.values()), self.models)
 
     def _has_measures(self, record: Record) -> bool:
         return record.kind == "measured" or record.measures == self.study.measures_version

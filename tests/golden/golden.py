@@ -7,7 +7,8 @@ programs/README.md says when the program itself is compiled anew.
 expected/NAME.txt holds one line a statistic, `path value`. What is zero is left out, so a new counter of something that
 a run does not do changes nothing. The rows of the single cores, tiles, controllers and conflicts are one line together:
 how many, their sum, and a digest of the values in order. A speed-up of the simulator leaves every line as it is; a
-change to the model updates them on purpose: `tools/golden --update "REASON"`.
+change to the model updates them on purpose: `tools/golden --update "REASON"`. A run that is new comes by
+`tools/golden --add "REASON"`.
 """
 # SPDX-License-Identifier: MIT
 
@@ -44,21 +45,40 @@ OF_UNIT = re.compile(r"^(\w+\.(?:core|tile|mem)(?=\.)|conflicts\.\w+(?=\[))(?:\.
 
 @dataclass(frozen=True)
 class Run:
-    """A run: options of rubato-chip, the kernel of the program and its number."""
+    """A run: options of rubato-chip, the kernel of the program and its number. Without a kernel the options name the
+    programs, side by side. `{root}` is the repository's folder."""
 
     name: str
     options: tuple[str, ...]
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...]  # of `kernels`; none if the options name programs
     exit_code: int = 0  # of the command; 1 for a guest that exits with something else than 0
 
     @property
     def expected(self) -> Path:
         return HERE / "expected" / f"{self.name}.txt"
 
+    @property
+    def title(self) -> str:
+        """The first line of the expected file: the command, the same in every clone."""
+        options = (option.replace("{root}/", "") for option in self.options)
+        return " ".join(("# rubato-chip", *options, *self._program))
+
+    def command(self, simulator: Path, results: Path) -> list[str]:
+        """To be run in a folder with the program."""
+        options = (option.replace("{root}", str(ROOT)) for option in self.options)
+        # A program that knows its path (argv[0], /proc/self/exe) may run differently from one clone to another.
+        name = ("--argv0", self._program[0]) if self._program else ()
+        return [str(simulator), *options, *name, "--out", str(results), *self._program]
+
+    @property
+    def _program(self) -> tuple[str, ...]:
+        return ("kernels", *self.arguments) if self.arguments else ()
+
 
 def runs() -> list[Run]:
     listed = tomllib.loads((HERE / "runs.toml").read_text()).get("run", [])
-    return [Run(r["name"], tuple(r.get("options", ())), tuple(r["arguments"]), r.get("exit_code", 0)) for r in listed]
+    return [Run(r["name"], tuple(r.get("options", ())), tuple(r.get("arguments", ())), r.get("exit_code", 0))
+            for r in listed]  # fmt: skip
 
 
 def compile_kernels(program: Path) -> None:
@@ -113,17 +133,14 @@ def simulate(run: Run, build: Path) -> str:
     """Runs the simulator; the text as it is committed. @raises RuntimeError if the run fails."""
     with tempfile.TemporaryDirectory() as folder:
         program_into(Path(folder))
-        # A program that knows its path (argv[0], /proc/self/exe) may run differently from one clone to another.
-        command = [str(build / "bin" / "rubato-chip"), *run.options, "--argv0", "kernels", "--out",
-                   f"{folder}/run", "kernels", *run.arguments]
+        command = run.command(build / "bin" / "rubato-chip", Path(folder, "run"))
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               check=False)
         if done.returncode != run.exit_code:
             raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         stats = json.loads(Path(folder, "run", "stats.json").read_text())
     printed = (re.match(r"^([a-z ]+): (\d+)$", line) for line in done.stdout.splitlines())
-    head = [f"# rubato-chip {' '.join((*run.options, 'kernels', *run.arguments))}",
-            *(f"prints.{line[1].replace(' ', '_')} {line[2]}" for line in printed if line)]
+    head = [run.title, *(f"prints.{line[1].replace(' ', '_')} {line[2]}" for line in printed if line)]
     return "\n".join(head + fold(flatten(stats))) + "\n"
 
 

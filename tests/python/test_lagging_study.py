@@ -31,7 +31,7 @@ def samples_of(values: Mapping[Measured, Mapping[str, Sequence[float]]]) -> Samp
                samples={key: list(taken) for key, taken in found.items()})
         for point, found in values.items()
     ]  # fmt: skip
-    return Samples(records, "")
+    return Samples(records, ())
 
 
 def test_peers_and_ours_get_the_same_sizes(lagging: ModuleType):

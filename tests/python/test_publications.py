@@ -416,8 +416,8 @@ def test_records_of_the_present_model_go_before_stale_ones():
     common = {"kind": "simulated", "name": "x", "size": "quick", "point": point.identity}
     old = Record(**common, seed=1, values={"cycles": 10}, model="old")
     new = Record(**common, seed=2, values={"cycles": 20}, model="new")
-    assert Samples([old, new], "new").values(point) == [20]
-    assert Samples([old], "new").values(point) == [10]
+    assert Samples([old, new], ["newer", "new"]).values(point) == [20]
+    assert Samples([old], ["new"]).values(point) == [10]
 
 
 def test_the_identity_of_a_point_is_what_is_run():
@@ -499,7 +499,7 @@ def test_a_curve_is_drawn_of_the_points_that_a_machine_has_run():
     def drawn(*workers: int) -> list[float | None]:
         records = [Record(kind="measured", name="x", size="quick", point=points[n].identity, values={},
                           samples={"seconds": [1.0 / n]}) for n in workers]  # fmt: skip
-        (figure,) = conclude(made, Samples(records, "model"))
+        (figure,) = conclude(made, Samples(records, ["model"]))
         return [mark.x for of in figure.curves for mark in of.marks]
 
     assert drawn(1, 2) == [1, 2] and drawn(1, 2, 64) == [1, 2, 64] and drawn(2, 64) == []

@@ -72,4 +72,4 @@ def test_flasks_delay_of_memory_is_in_percent_of_tokenbs():
     cycles = {point.identity: 220.0 if "flask" in point.name else 200.0 for point in row.points}
     records = [Record(kind="simulated", name="", size="sampled", point=point, values={"memory_latency": latency})
                for point, latency in cycles.items()]  # fmt: skip
-    assert row.value(Samples(records, "")).mean == pytest.approx(10)
+    assert row.value(Samples(records, ())).mean == pytest.approx(10)
