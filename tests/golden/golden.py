@@ -1,8 +1,8 @@
 """Golden runs (C28): small runs whose statistics are committed and compared, all of them.
 
-runs.toml lists the runs. All are of one program, programs/kernels.xz, which is committed as it was compiled: so a
-golden run changes when the model does, and neither with a header of the guest library nor with a compiler.
-programs/README.md says when the program itself is compiled anew.
+runs.toml lists the runs. Their programs, programs/NAME.xz, are committed as they were compiled: so a golden run
+changes when the model does, and neither with a header of the guest library nor with a compiler. programs/README.md says
+when a program itself is compiled anew.
 
 expected/NAME.txt holds one line a statistic, `path value`. What is zero is left out, so a new counter of something that
 a run does not do changes nothing. The rows of the single cores, tiles, controllers and conflicts are one line together:
@@ -37,21 +37,24 @@ NOT_COMPARED = {"unit", "description", "host", "units", "descriptions", "threads
                 "parallelism", "contention"}
 ENERGY = "energy."  # a function of the counters (K77), whose last digits a compiler may round otherwise
 CYCLES = "roi.chip.cycles"
-PROGRAM = HERE / "programs" / "kernels.xz"
+#: Programs and the folders of their sources.
+PROGRAMS = {"kernels": HERE / "programs", "plain": HERE / "programs/plain", "store": HERE / "programs/store"}
 HISTORY = HERE / "HISTORY.md"
 # A statistic of one of many units or rows: roi.core.12.loads, conflicts.lines[3].aborts.
-OF_UNIT = re.compile(r"^(\w+\.(?:core|tile|mem)(?=\.)|conflicts\.\w+(?=\[))(?:\.\d+|\[\d+\])\.(.+)$")
+OF_UNIT = re.compile(r"^((?:\w+|regions\[\d+\]\.values)\.(?:core|tile|mem)(?=\.)|conflicts\.\w+(?=\[))"
+                     r"(?:\.\d+|\[\d+\])\.(.+)$")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run: options of rubato-chip, the kernel of the program and its number. Without a kernel the options name the
-    programs, side by side. `{root}` is the repository's folder."""
+    """A run: options of rubato-chip, and words of the program. Without words the options name a file of programs side
+    by side, which are all this one. `{root}` is the repository's folder."""
 
     name: str
     options: tuple[str, ...]
-    arguments: tuple[str, ...]  # of `kernels`; none if the options name programs
+    arguments: tuple[str, ...]
     exit_code: int = 0  # of the command; 1 for a guest that exits with something else than 0
+    program: str = "kernels"
 
     @property
     def expected(self) -> Path:
@@ -61,39 +64,44 @@ class Run:
     def title(self) -> str:
         """The first line of the expected file: the command, the same in every clone."""
         options = (option.replace("{root}/", "") for option in self.options)
-        return " ".join(("# rubato-chip", *options, *self._program))
+        return " ".join(("# rubato-chip", *options, *self._words))
 
     def command(self, simulator: Path, results: Path) -> list[str]:
         """To be run in a folder with the program."""
         options = (option.replace("{root}", str(ROOT)) for option in self.options)
         # A program that knows its path (argv[0], /proc/self/exe) may run differently from one clone to another.
-        name = ("--argv0", self._program[0]) if self._program else ()
-        return [str(simulator), *options, *name, "--out", str(results), *self._program]
+        name = ("--argv0", self.program) if self.arguments else ()
+        return [str(simulator), *options, *name, "--out", str(results), *self._words]
 
     @property
-    def _program(self) -> tuple[str, ...]:
-        return ("kernels", *self.arguments) if self.arguments else ()
+    def _words(self) -> tuple[str, ...]:
+        return (self.program, *self.arguments) if self.arguments else ()
 
 
 def runs() -> list[Run]:
     listed = tomllib.loads((HERE / "runs.toml").read_text()).get("run", [])
-    return [Run(r["name"], tuple(r.get("options", ())), tuple(r.get("arguments", ())), r.get("exit_code", 0))
-            for r in listed]  # fmt: skip
+    words = ("options", "arguments")
+    return [Run(**{key: () for key in words} | {k: tuple(v) if k in words else v for k, v in one.items()})
+            for one in listed]  # fmt: skip
 
 
-def compile_kernels(program: Path) -> None:
-    """Compiles the kernels with the guest library as it is. @raises FileNotFoundError without a cross compiler,
-    subprocess.CalledProcessError if they do not compile."""
-    sources = sorted(PROGRAM.parent.glob("*.cpp"))
+def archive_of(program: str) -> Path:
+    return HERE / "programs" / f"{program}.xz"
+
+
+def compile_program(name: str, program: Path) -> None:
+    """Compiles a program with the guest library as it is. @raises FileNotFoundError without a cross compiler,
+    subprocess.CalledProcessError if it does not compile."""
+    sources = sorted(PROGRAMS[name].glob("*.cpp"))
     subprocess.run(["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", "-pthread", "-Wall", "-Wextra", "-Werror",
                     "-Wl,--build-id=none", "-Wl,--strip-debug", f"-I{ROOT / 'include'}", f"-I{ROOT}",
                     *map(str, sources), "-o", str(program)], check=True)
 
 
-def program_into(folder: Path) -> Path:
+def program_into(folder: Path, name: str = "kernels") -> Path:
     """The committed program, unpacked."""
-    program = folder / "kernels"
-    program.write_bytes(lzma.decompress(PROGRAM.read_bytes()))
+    program = folder / name
+    program.write_bytes(lzma.decompress(archive_of(name).read_bytes()))
     program.chmod(0o755)
     return program
 
@@ -132,7 +140,7 @@ def fold(lines: list[str]) -> list[str]:
 def simulate(run: Run, build: Path) -> str:
     """Runs the simulator; the text as it is committed. @raises RuntimeError if the run fails."""
     with tempfile.TemporaryDirectory() as folder:
-        program_into(Path(folder))
+        program_into(Path(folder), run.program)
         command = run.command(build / "bin" / "rubato-chip", Path(folder, "run"))
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               check=False)

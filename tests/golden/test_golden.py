@@ -17,6 +17,9 @@ import golden
 
 # Compiler of the program whose numbers README.md shows.
 README_COMPILER = b"GCC: (Debian 12.2.0-13) 12.2.0"
+#: What today's programs and the frozen ones are asked for.
+WORDS = {"kernels": ("paths 12", "votes 50", "bank 50", "tree 5", "capsules 50", "threads 4"),
+         "plain": ("floats 3", "memory 40", "disk 2"), "store": ("20",)}  # fmt: skip
 BUILD = Path(os.environ.get("RUBATO_BUILD", golden.ROOT / "build" / "release"))
 
 
@@ -55,18 +58,20 @@ def test_every_expected_file_has_its_run() -> None:
 
 
 @pytest.mark.skipif(shutil.which("riscv64-linux-gnu-g++") is None, reason="no cross compiler")
-def test_todays_kernels_print_what_the_frozen_ones_print(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", golden.PROGRAMS)
+def test_todays_program_prints_what_the_frozen_one_prints(program: str, tmp_path: Path) -> None:
     """The sources still compile, and what they compute has not moved away from the committed program."""
-    golden.compile_kernels(tmp_path / "today")
-    golden.program_into(tmp_path)
+    golden.compile_program(program, tmp_path / "today")
+    golden.program_into(tmp_path, program)
 
-    def printed(program: str, kernel: list[str]) -> str:
-        simulator = BUILD / "bin" / "rubato-chip"
-        command = [simulator, "--quiet", "--out", tmp_path / "run", tmp_path / program, *kernel]
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+    def printed(name: str, words: list[str]) -> str:
+        command = [BUILD / "bin" / "rubato-chip", "--quiet", "--out", tmp_path / "run", tmp_path / name, *words]
+        return subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=True).stdout  # fmt: skip
 
-    for kernel in ("paths 12", "votes 50", "bank 50", "tree 5", "capsules 50", "threads 4"):
-        assert printed("today", kernel.split()) == printed("kernels", kernel.split()), kernel
+    for words in WORDS[program]:
+        said = printed("today", words.split())
+        assert said and said == printed(program, words.split()), words
 
 
 def test_a_statistic_is_one_line_whatever_its_shape() -> None:

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "tests/golden/programs/say.hpp"
+
 namespace golden {
 
 /// Shortest paths on a grid of side x side vertices from its first: ordered tasks, or with `serial` a
@@ -22,8 +24,5 @@ int capsules(std::uint64_t count);
 int threads(std::uint64_t count);
 /// Files, pipes, mappings, clocks and errors of system calls.
 int system_calls();
-
-/// Writes `what: value` and a line's end.
-void say(const char* what, std::uint64_t value);
 
 }  // namespace golden

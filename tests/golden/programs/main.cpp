@@ -1,27 +1,10 @@
-// The program of the golden runs. `tools/golden --build REASON` compiles it; README.md says when.
+// The program of most golden runs. `tools/golden --build` compiles it; README.md says when.
 //   kernels paths SIDE | serial SIDE | votes N | bank N | tree DEPTH | capsules N | threads N | system
 // SPDX-License-Identifier: MIT
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 
 #include "tests/golden/programs/kernels.hpp"
-
-void golden::say(const char* what, std::uint64_t value) {
-  char text[96];
-  std::size_t length = strnlen(what, 64);
-  std::memcpy(text, what, length);
-  text[length++] = ':';
-  text[length++] = ' ';
-  char digits[20];
-  std::size_t count = 0;
-  do digits[count++] = static_cast<char>('0' + value % 10);
-  while (value /= 10);
-  while (count != 0) text[length++] = digits[--count];
-  text[length++] = '\n';
-  if (write(STDOUT_FILENO, text, length) < 0) std::_Exit(3);
-}
 
 int main(int argc, char** argv) {
   const char* const kernel = argc > 1 ? argv[1] : "";
