@@ -26,7 +26,8 @@ SIZE_NAMES = {
 @dataclass(frozen=True)
 class Peer:
     """`settings`: each is a configuration, with its last arguments and environment. `needs`: programs and files that
-    are there if it is installed. {out} in `build` and `launch`: the program, or the folder that it consists of."""
+    are there if it is installed. {out} in `build` and `launch`: the program, or the folder that it consists of. It is
+    an argument of its own and no part of a shell's script, since a path may have any character."""
 
     title: str
     folder: str
@@ -75,14 +76,14 @@ ALL_PEERS = {
               ("g++", "-std=c++17", "-O3", "-DNDEBUG", "-o", "{out}", "savina.cpp", "-lcaf_core", "-pthread"),
               {"stealing": ("stealing",), "sharing": ("sharing",)}),
     "P": Peer("Pekko", "pekko", ("java", "javac", "mvn"), "apt-get install openjdk-17-jdk-headless maven",
-              ("sh", "-c", "mvn -q -B dependency:copy-dependencies -DoutputDirectory='{out}/lib'"
-                           " && javac -cp '{out}/lib/*' -d '{out}' Savina.java"),
+              ("sh", "-c", 'mvn -q -B dependency:copy-dependencies -DoutputDirectory="$1/lib"'
+                           ' && javac -cp "$1/lib/*" -d "$1" Savina.java', "sh", "{out}"),
               {"throughput-5": ("5",), "throughput-50": ("50",)},
               ("java", "-XX:+UseParallelGC", "-Xms2g", "-Xmx2g", "-cp", "{out}:{out}/lib/*", "Savina")),
     "G": Peer("Go", "go", ("go",), "apt-get install golang-go", ("go", "build", "-o", "{out}", "savina.go"),
               {"": ("default",)}),
     "E": Peer("Erlang", "erlang", ("erl", "erlc"), "apt-get install erlang-base",
-              ("sh", "-c", "mkdir '{out}' && erlc -Werror -o '{out}' savina.erl"),
+              ("sh", "-c", 'mkdir "$1" && erlc -Werror -o "$1" savina.erl', "sh", "{out}"),
               {"on-heap": ("on_heap",), "off-heap": ("off_heap",)},
               ("erl", "-noinput", "-pa", "{out}", "-run", "savina", "main")),
 }  # fmt: skip

@@ -115,6 +115,28 @@ def test_a_peer_is_built_whole_or_not_at_all(tmp_path: Path, monkeypatch):
     assert built.read_text() == "exit 0"
 
 
+def test_a_peer_is_built_in_a_folder_of_any_name(tmp_path: Path, monkeypatch):
+    """The compilers' stand-ins write down their arguments, and make the folder of mvn's."""
+    built, programs, called = tmp_path / "it's $HOME \"tree\"", tmp_path / "programs", tmp_path / "called"
+    monkeypatch.setattr(peers, "PEERS", built)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    programs.mkdir()
+    for name in ("mvn", "javac", "erlc"):
+        (programs / name).write_text(f"""#!/bin/sh
+printf '%s\\n' {name} "$@" >> '{called}'
+for argument; do case "$argument" in -DoutputDirectory=*) mkdir -p "${{argument#*=}}" ;; esac; done
+""")
+        (programs / name).chmod(0o755)
+    for letter in "PE":
+        peers.ALL_PEERS[letter].make()
+        assert peers.ALL_PEERS[letter].program.is_dir()
+    part = built / "pekko.part"
+    assert called.read_text().splitlines() == [
+        "mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={part}/lib",
+        "javac", "-cp", f"{part}/lib/*", "-d", str(part), "Savina.java",
+        "erlc", "-Werror", "-o", f"{built}/erlang.part", "savina.erl"]  # fmt: skip
+
+
 def test_a_command_of_a_peer_names_its_program_or_a_place_for_it():
     peer = peers.ALL_PEERS["P"]
     assert peer.filled(["{out}/lib"]) == [f"{peers.PEERS / 'pekko'}/lib"]
