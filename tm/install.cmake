@@ -14,8 +14,9 @@ install(EXPORT rubato-transactions NAMESPACE rubato:: FILE rubatoTransactions.cm
 
 # The run path of programs is the folder where this is installed, which is known then. Behind it is one by the file's
 # own place, for an installation that was moved; that one has /pkgconfig/../ in it.
-set(RUBATO_ITM_RUN_PATH "@CMAKE_INSTALL_PREFIX@/${folder}")
+set(RUBATO_ITM_RUN_PATH "@escaped_prefix@/${folder}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rubato-itm.pc.in rubato-itm.pc.in @ONLY)
+install(CODE [[string(REGEX REPLACE "([ '\"#\\])" "\\\\\\1" escaped_prefix "${CMAKE_INSTALL_PREFIX}")]] COMPONENT dev)
 install(CODE "configure_file(\"${CMAKE_CURRENT_BINARY_DIR}/rubato-itm.pc.in\"
                \"${CMAKE_CURRENT_BINARY_DIR}/rubato-itm.pc\" @ONLY)" COMPONENT dev)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rubato-itm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

@@ -4,6 +4,7 @@ as a subproject. Run when CMake files, public headers or examples change."""
 
 import heapq
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
+from rubato.process.preload import preloadable
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -329,19 +332,19 @@ def test_a_transactional_example_gets_the_installed_library(transactional, tmp_p
         path = next(transactional.glob("lib*/**/rubato-itm.pc")).parent
         flags = call("pkg-config", "--cflags", "--libs", "rubato-itm", env=os.environ | {"PKG_CONFIG_PATH": str(path)})
         source = ROOT / "examples" / "transactions.cpp"
-        call("g++", "-std=c++20", "-static", source, "-o", tmp_path / "static", *flags.split())
+        call("g++", "-std=c++20", "-static", source, "-o", tmp_path / "static", *shlex.split(flags))
         assert call(tmp_path / "static") == line
 
 
 def library_of(program: Path) -> str:
     """The library of transactions that the loader finds, by its path as it is searched."""
     (line,) = [line for line in call("ldd", program).splitlines() if "libitm.so.1" in line]
-    return line.split("=>")[1].split()[0]
+    return line.split(" => ")[1].rpartition(" (0x")[0]
 
 
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config here")
 def test_the_run_path_of_pkg_config_is_a_plain_one_and_an_installation_can_be_moved(transactional, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
+    first, second = tmp_path / "first place", tmp_path / "second place"
     call("cmake", "--install", transactional.parent, "--prefix", first)
     out = build_by_pkg_config(first, tmp_path / "a", str(tmp_path / "a" / "transactions"))
     library = next(first.glob("lib*/rubato/libitm.so.1"))
@@ -399,7 +402,8 @@ def test_a_transactional_program_that_is_not_rebuilt_gets_it_by_a_preload(transa
     call("g++", "-std=c++20", "-fgnu-tm", source, "-o", tmp_path / "plain", "-pthread")
     assert "on GNU libitm" in call(tmp_path / "plain")
     preload = next(transactional.glob("lib*/rubato/librubato_itm.so"))
-    assert "on librubato_itm" in call(tmp_path / "plain", env=os.environ | {"LD_PRELOAD": str(preload)})
+    with preloadable(preload) as path:
+        assert "on librubato_itm" in call(tmp_path / "plain", env=os.environ | {"LD_PRELOAD": str(path)})
 
 
 @pytest.mark.skipif(not Path("/sbin/ldconfig").exists(), reason="no ldconfig here")
