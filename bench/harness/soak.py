@@ -162,7 +162,8 @@ class Client:
 
 
 class MovedClock:
-    """The file that bench/moved_clock.cpp reads, and how a memcached is started that follows it."""
+    """The file that bench/moved_clock.cpp reads, and how a memcached is started that follows it. `library`: by a path
+    that LD_PRELOAD can name."""
 
     def __init__(self, file: Path, library: Path) -> None:
         file.write_bytes(bytes(8))

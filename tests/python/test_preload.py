@@ -47,6 +47,13 @@ def test_other_paths_get_a_link_that_ends_with_the_context(
     assert os.listdir(temporary) == []
 
 
+def test_a_folder_of_libraries_may_have_such_a_name_itself(tmp_path: Path) -> None:
+    library = library_in(tmp_path / "my lib")
+    with preloadable(library.parent) as folder:
+        assert " " not in str(folder)
+        assert (folder / "librubato_itm.so").read_text() == "a library"
+
+
 def test_if_the_temporary_folder_has_such_a_path_too_a_sentence_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

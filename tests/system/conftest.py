@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cached_server import DISCIPLINES, Running, run_discipline
+from rubato.process.preload import preloadable
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +39,15 @@ def rubato_chip(build: Path) -> Path:
 def guests(build: Path) -> Path:
     """The folder of the guest (RISC-V) programs."""
     return build / "guest"
+
+
+@pytest.fixture(scope="session")
+def itm(build: Path) -> Iterator[Path]:
+    """The folder of librubato_itm, by a path that LD_PRELOAD can name whatever folder the build is in."""
+    if not (build / "tm/lib/librubato_itm.so").exists():
+        pytest.skip("there is no compiler for transactions here")
+    with preloadable(build / "tm/lib") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from rubato.process.preload import preloadable
+
 #: Instructions of one task, created and run on one worker; GCC 12, -O3, x86-64.
 INSTRUCTIONS = {
     "one_after_the_other": 184.6,
@@ -36,8 +38,9 @@ def instructions(build: Path, benchmark: str, folder: Path) -> int:
     command += [str(build / "bin" / "bench_native_tasks"), f"--benchmark_filter=^{re.escape(benchmark)}$",
                 "--benchmark_format=json"]  # fmt: skip
     environment = {k: v for k, v in os.environ.items() if not k.startswith("RUBATO_")} | {"RUBATO_WORKERS": "1"}
-    environment["LD_PRELOAD"] = str(build / "bench" / "libbench_slow_clock.so")
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    with preloadable(build / "bench" / "libbench_slow_clock.so") as clock:
+        environment["LD_PRELOAD"] = str(clock)
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert f'"name": "{benchmark}"' in result.stdout, f"there is no benchmark {benchmark}"
     collected = re.search(r"Collected : (\d+)", result.stderr)

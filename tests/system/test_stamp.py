@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rubato.process.preload import preloadable
 from rubato.tm import check as tm_check
 from rubato.tm.methods import SOFTWARE
 
@@ -29,10 +30,11 @@ def run(build: Path, program: str, library: str, *arguments: str) -> subprocess.
         pytest.skip("there is no compiler for transactions here")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("RUBATO_ITM", "ITM_", "LD_PRELOAD"))}
     name, method = LIBRARIES[library]
-    if name == "librubato_itm":
-        environment["LD_PRELOAD"] = str(build / "tm/lib/librubato_itm.so")
-    return subprocess.run([str(path), *arguments], env=environment | method, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
+    with preloadable(build / "tm/lib/librubato_itm.so") as library_path:
+        if name == "librubato_itm":
+            environment["LD_PRELOAD"] = str(library_path)
+        return subprocess.run([str(path), *arguments], env=environment | method, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
 
 
 def result(build: Path, program: str, library: str, *arguments: str) -> dict[str, object]:

@@ -57,11 +57,9 @@ def test_wrong_usage_is_refused(wrong: list[str], root: Path, build: Path, tmp_p
 
 
 @pytest.mark.parametrize("row", SMALL)
-def test_small_transactions_check_themselves(row: str, build: Path) -> None:
+def test_small_transactions_check_themselves(row: str, build: Path, itm: Path) -> None:
     program = build / "bin" / "bench_tm_structures"
-    if not program.exists():
-        pytest.skip("there is no compiler for transactions here")
-    for library in ({}, {"LD_PRELOAD": str(build / "tm/lib/librubato_itm.so"), "RUBATO_ITM_METHOD": "eager"}):
+    for library in ({}, {"LD_PRELOAD": str(itm / "librubato_itm.so"), "RUBATO_ITM_METHOD": "eager"}):
         done = subprocess.run([program, row, "--size", "small", "--threads", "2", "--set", "transactions=2000"],
                               env=library, capture_output=True, text=True, check=False)  # fmt: skip
         assert done.returncode == 0 and "check: passed" in done.stdout, done.stderr

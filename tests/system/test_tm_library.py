@@ -19,13 +19,6 @@ int main() { __transaction_atomic { ++x; } std::puts(_ITM_libraryVersion()); }
 """
 
 
-@pytest.fixture(scope="module")
-def library(build: Path) -> Path:
-    if not (build / "tm/lib/librubato_itm.so").exists():
-        pytest.skip("there is no compiler for transactions here")
-    return build / "tm/lib"
-
-
 def environment(**more: str) -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.startswith("LD_")} | more
 
@@ -43,26 +36,26 @@ def check(program: Path, is_ours: bool, reason: str, **variables: str) -> None:
     assert found.is_ours == is_ours == said.startswith("librubato_itm") and reason in found.reason, (found, said)
 
 
-def test_the_reason_is_the_one_by_which_the_loader_chose(library: Path, tmp_path: Path) -> None:
+def test_the_reason_is_the_one_by_which_the_loader_chose(itm: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path)
     check(program, False, "it is the system's")
-    check(program, True, "LD_PRELOAD", LD_PRELOAD=str(library / "librubato_itm.so"))
-    check(program, True, "LD_LIBRARY_PATH", LD_LIBRARY_PATH=str(library))
+    check(program, True, "LD_PRELOAD", LD_PRELOAD=str(itm / "librubato_itm.so"))
+    check(program, True, "LD_LIBRARY_PATH", LD_LIBRARY_PATH=str(itm))
     assert not tm_library.by_environment(environment()).is_ours
-    assert tm_library.by_environment(environment(LD_PRELOAD=str(library / "librubato_itm.so"))).is_ours
-    assert tm_library.by_environment(environment(LD_LIBRARY_PATH=str(library))).is_ours
+    assert tm_library.by_environment(environment(LD_PRELOAD=str(itm / "librubato_itm.so"))).is_ours
+    assert tm_library.by_environment(environment(LD_LIBRARY_PATH=str(itm))).is_ours
 
 
 @pytest.mark.parametrize("kind", ["--disable-new-dtags", "--enable-new-dtags"])
-def test_a_folder_in_the_program_chooses(kind: str, library: Path, tmp_path: Path) -> None:
-    program = compiled(tmp_path, f"-L{library}", f"-Wl,{kind},-rpath,{library}")
+def test_a_folder_in_the_program_chooses(kind: str, itm: Path, tmp_path: Path) -> None:
+    program = compiled(tmp_path, f"-L{itm}", f"-Wl,{kind},-rpath,{itm}")
     name = "RPATH" if "disable" in kind else "RUNPATH"
     check(program, True, f"the program's {name} names its folder")
-    check(program, True, "LD_PRELOAD", LD_PRELOAD=str(library / "libitm.so.1"))
+    check(program, True, "LD_PRELOAD", LD_PRELOAD=str(itm / "libitm.so.1"))
 
 
-def test_a_static_program_has_its_library_in_it(library: Path, tmp_path: Path) -> None:
-    check(compiled(tmp_path, "-static", f"-L{library}"), True, "it is linked statically")
+def test_a_static_program_has_its_library_in_it(itm: Path, tmp_path: Path) -> None:
+    check(compiled(tmp_path, "-static", f"-L{itm}"), True, "it is linked statically")
 
 
 def test_a_program_without_transactions_is_told_from_one_with(tmp_path: Path) -> None:
@@ -76,9 +69,9 @@ def test_a_program_without_transactions_is_told_from_one_with(tmp_path: Path) ->
         tm_library.of_program(tmp_path / "nothing")
 
 
-def test_doctor_names_library_and_reason(root: Path, library: Path, tmp_path: Path) -> None:
+def test_doctor_names_library_and_reason(root: Path, itm: Path, tmp_path: Path) -> None:
     rubato = root / ".venv/bin/rubato"
-    program = compiled(tmp_path, f"-L{library}", f"-Wl,-rpath,{library}")
+    program = compiled(tmp_path, f"-L{itm}", f"-Wl,-rpath,{itm}")
     said = subprocess.run([rubato, "doctor", "--program", program], env=environment(), capture_output=True, text=True,
                           check=True)  # fmt: skip
-    assert said.stdout == f"{program}: librubato_itm ({library}/libitm.so.1): the program's RUNPATH names its folder\n"
+    assert said.stdout == f"{program}: librubato_itm ({itm}/libitm.so.1): the program's RUNPATH names its folder\n"

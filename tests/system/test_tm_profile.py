@@ -369,8 +369,8 @@ def test_a_program_that_is_killed_leaves_its_profile_and_its_exit_code(bank: Pat
     assert rubato(bank, "run", "./bank", "e").returncode == 3
 
 
-def test_the_summary_at_the_end(bank: Path, build: Path) -> None:
-    environment = os.environ | {"LD_PRELOAD": str(build / "tm/lib/libitm.so.1"), "RUBATO_ITM_METHOD": "eager"}
+def test_the_summary_at_the_end(bank: Path, itm: Path) -> None:
+    environment = os.environ | {"LD_PRELOAD": str(itm / "libitm.so.1"), "RUBATO_ITM_METHOD": "eager"}
     source = PROGRAM.replace("_exit(argc", "exit(argc")
     (bank / "ends.c").write_text(source)
     subprocess.run(["gcc", *FLAGS, "ends.c", "-o", "ends"], cwd=bank, check=True)

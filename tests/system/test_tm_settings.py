@@ -26,14 +26,11 @@ SETTINGS = [
 
 
 @pytest.fixture(scope="module")
-def program(build: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    library = build / "tm/lib/libitm.so.1"
-    if not library.exists():
-        pytest.skip("there is no compiler for transactions here")
+def program(itm: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     file = tmp_path_factory.mktemp("settings") / "program"
     source = "long x; int main() { for (int i = 0; i < 10; ++i) __transaction_atomic { ++x; } return x != 10; }"
     subprocess.run(["g++", "-fgnu-tm", "-xc++", "-", "-o", file], input=source, text=True, check=True)
-    return ["env", f"LD_PRELOAD={library}", str(file)]
+    return ["env", f"LD_PRELOAD={itm}/libitm.so.1", str(file)]
 
 
 def said(program: list[str], **variables: str) -> str:

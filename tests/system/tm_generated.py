@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rubato.process.preload import preloadable
 from rubato.tm import check as tm_check
 
 if TYPE_CHECKING:
@@ -322,7 +323,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         files = build(options.keep or Path(temporary), options.programs, options.a_file, options.seed)
-        wrong = run_all(files, options.library.resolve())
+        with preloadable(options.library) as library:
+            wrong = run_all(files, library)
     print(f"{sum(len(file.programs) for file in files)} programs in {len(files)} files")
     sys.exit("\n".join(wrong) if wrong else 0)
 

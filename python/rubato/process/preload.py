@@ -14,7 +14,8 @@ from rubato.errors import UsageError
 
 @contextmanager
 def preloadable(library: Path) -> Iterator[Path]:
-    """The library's path, or a link to it in a folder that exists as long as the context: a path has no escapes.
+    """The path of a library, or of a folder of libraries; or a link to it in a folder that exists as long as the
+    context, since a path has no escapes.
 
     @raises UsageError if the folder of temporary files has such a path as well."""
     path = library.resolve()
@@ -22,7 +23,7 @@ def preloadable(library: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="rubato-preload-") as folder:
-        link = Path(folder).resolve() / path.name
+        link = Path(folder).resolve() / (path.name if _can_be_named(Path(path.name)) else "library")
         if not _can_be_named(link):
             raise UsageError(
                 f"{path} cannot be preloaded, since its path has a space, colon or $, and so has that of the folder "
