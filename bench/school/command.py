@@ -38,7 +38,8 @@ def parse(text: str | None, words: list[str]) -> argparse.Namespace:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a publication, or all; without: the overview")
     parser.add_argument("--figures", metavar="KEY,...", help="only these figures, tables and sections")
     parser.add_argument("--size", choices=SIZES, default="quick", help="of the inputs (default quick)")
-    parser.add_argument("--seeds", type=int, metavar="N", help="seeds of a simulated point (default: the study's)")
+    parser.add_argument("--seeds", type=int, metavar="N",
+                        help="seeds of a simulated point (default: the study's, or the point's)")  # fmt: skip
     parser.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: one a processor)")
     parser.add_argument("--hours", type=float, metavar="H", help="stop in time; the next call continues")
     parser.add_argument("--only", choices=("simulated", "measured"), help="leave out the points of the other kind")
@@ -125,8 +126,7 @@ class Call:
         """What is missing or stale of the chosen points, and how long it takes. `make`: build the peers of points."""
         points, estimates = self.points(study), store.estimates()
         simulated = [p for p in points if isinstance(p, Simulated)]
-        seeds = self.options.seeds or study.seeds[self.options.size]
-        tasks, stale = self._tasks(store, self._possible(study, store, simulated, seeds), seeds, estimates)
+        tasks, stale = self._tasks(study, store, self._possible(study, store, simulated), estimates)
         rounds = study.rounds[self.options.size]
         measured = self._usable(study, store, [p for p in points if isinstance(p, Measured)], make=make)
         families = [Family(family, family[0].rounds or rounds) for family in self._families(store, measured)]
@@ -153,15 +153,21 @@ class Call:
         store.publication.figures = conclude(store.study, store.samples())
         store.save()
 
-    def _tasks(self, store: Store, points: list[Simulated], seeds: int, estimates: Estimates) -> tuple[list[Task], int]:
+    def _tasks(self, study: Study, store: Store, points: list[Simulated],
+               estimates: Estimates) -> tuple[list[Task], int]:  # fmt: skip
+        """The first seeds of all points go first."""
         tasks, stale = [], 0
-        for seed in range(1, seeds + 1):
-            for point in points:
-                state = store.state(point, seed)
-                stale += state == "stale"
-                if state != "present":
-                    tasks.append(Task(point, seed, estimates.of(point)))
+        runs = [(seed, point) for point in points for seed in self._seeds(study, point)]
+        for seed, point in sorted(runs, key=lambda run: run[0]):
+            state = store.state(point, seed)
+            stale += state == "stale"
+            if state != "present":
+                tasks.append(Task(point, seed, estimates.of(point)))
         return tasks, stale
+
+    def _seeds(self, study: Study, point: Simulated) -> range:
+        count: int = self.options.seeds or max(point.seeds, study.seeds[self.options.size])
+        return range(1, count + 1)
 
     def _families(self, store: Store, points: list[Measured]) -> list[list[Measured]]:
         """Families of which something is missing that this machine has the processors for."""
@@ -171,13 +177,13 @@ class Call:
                 families.setdefault(point.family, []).append(point)
         return [f for f in families.values() if any(store.state(point, 0) == "missing" for point in f)]
 
-    def _possible(self, study: Study, store: Store, points: list[Simulated], seeds: int) -> list[Simulated]:
+    def _possible(self, study: Study, store: Store, points: list[Simulated]) -> list[Simulated]:
         """The points but those of optional programs that are not built. It names those that have no record."""
         possible = list(points)
         for ending, remedy in study.optional.items():
             missing = [p for p in possible if p.program.endswith(ending) and not self.places.program(p).exists()]
             possible = [point for point in possible if point not in missing]
-            new = [p for p in missing if any(store.state(p, seed) != "present" for seed in range(1, seeds + 1))]
+            new = [p for p in missing if any(store.state(p, seed) != "present" for seed in self._seeds(study, p))]
             if new:
                 self.say(f"points left out, since {new[0].program} is not built: {len(new)}; {remedy}.")
         return possible

@@ -16,7 +16,7 @@ def digest(what: Any) -> str:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A run of a guest program. `name` is for people, and no part of the identity."""
+    """A run of a guest program. `name` is for people. It and `seeds` are no part of the identity."""
 
     name: str
     program: str  # in BUILD/guest
@@ -26,10 +26,12 @@ class Simulated:
     copies: int = 1  # side by side, on the cores from core 1 on
     size: str = "quick"
     estimate: float = 2.0  # seconds of the host, until a record says better
+    seeds: int = 0  # at least so many; 0: the study's
 
     @property
     def identity(self) -> str:
         made_of = asdict(replace(self, name="", estimate=0.0))
+        del made_of["seeds"]
         return digest({"kind": "simulated", **made_of})
 
     def of_seed(self, seed: int) -> str:

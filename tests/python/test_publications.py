@@ -148,6 +148,18 @@ def test_a_point_is_run_once_a_seed_and_the_next_call_runs_nothing(bench: Bench)
     assert "3 points to run" in bench("made", "--only", "simulated", "--seeds", 3)[2]
 
 
+def test_a_point_that_needs_more_seeds_has_them_after_the_first_of_all_points(bench: Bench):
+    file = bench.folder / "studies/made/study.py"
+    file.write_text(file.read_text().replace("size=size)\n\n", "size=size, seeds=4 * (cores == 16))\n\n"))
+    _, out, err = bench("made", "--only", "simulated", "--jobs", 1, "--json")
+    assert "8 points to run" in err
+    seeds = [line.partition(" of 8: plain ")[2].partition(";")[0] for line in err.splitlines()[1:]]
+    assert seeds == [f"{n}, seed {k}" for k in (1, 2) for n in (1, 16, 4)] + ["16, seed 3", "16, seed 4"]
+    row = json.loads(out)[0]["figures"][0]["rows"][0]
+    assert row["ours"] == pytest.approx(6401.5 / 402.5) and row["samples"] == 2
+    assert "3 points to run" in bench("made", "--only", "simulated", "--size", "full", "--seeds", 1, "--dry-run")[2]
+
+
 def test_points_of_an_optional_program_that_is_not_built_are_left_out(bench: Bench):
     bench.study("with-rare")
     (bench.folder / "build/guest/with-rare").unlink()
@@ -424,6 +436,7 @@ def test_the_identity_of_a_point_is_what_is_run():
     first = Simulated("a name", "sssp", ("--verify",), estimate=3)
     assert first.identity == Simulated("another", "sssp", ("--verify",)).identity
     assert first.identity != Simulated("a name", "sssp").identity
+    assert first.identity == Simulated("a name", "sssp", ("--verify",), seeds=5).identity == "15717560756d2294"
     assert first.of_seed(1) != first.of_seed(2) != first.identity
     measured = Measured("a", "f", ("x",))
     assert measured.identity != Measured("a", "g", ("x",)).identity
@@ -560,7 +573,11 @@ def test_a_report_draws_published_values_as_hollow_marks_beside_ours(tmp_path: P
         Figure(key="2", title="Time", kind="bars", y="time", curves=bars),
         Figure(key="3", title="Parts", kind="stacks", y="time", curves=bars),
         Figure(key="4", title="Power", reason="There is no meter."),
-    ]
+        Figure(key="5", title="Choices", x="choice", y="over ours", curves=[
+            Curve(name="time", marks=[Mark(label="wide <links>", y=0.9), Mark(label="64 tiles", y=1.5)]),
+            Curve(name="energy", marks=[Mark(label="64 tiles", y=4000)]),
+        ]),
+    ]  # fmt: skip
     file = tmp_path / "made.json"
     Publication(name="made", title="Made up", source="Nowhere", figures=figures).save(file)
     assert publication.load(file).figures == figures
@@ -569,6 +586,9 @@ def test_a_report_draws_published_values_as_hollow_marks_beside_ours(tmp_path: P
     assert "<title>published: ours, 16 cores: 20; ours 15 (-25 %)</title>" in page and 'fill="none"' in page
     assert "ours, 16 cores: 15 (14 to 16)" in page and "speed &lt;up&gt;" in page and "-25 %" in page
     assert page.count("<rect") == 2 and "plain: 2" in page and "There is no meter." in page
+    assert "<th class=n>energy, over ours</th>" in page
+    assert "<td>wide &lt;links&gt;</td><td class=n>0.9</td><td class=n></td>" in page
+    assert "<td>64 tiles</td><td class=n>1.5</td><td class=n>4,000</td>" in page
     assert "<script src" not in page and "https:" not in page
 
 

@@ -73,3 +73,47 @@ def test_flasks_delay_of_memory_is_in_percent_of_tokenbs():
     records = [Record(kind="simulated", name="", size="sampled", point=point, values={"memory_latency": latency})
                for point, latency in cycles.items()]  # fmt: skip
     assert row.value(Samples(records, ())).mean == pytest.approx(10)
+
+
+def test_flasks_choices_differ_from_their_base_and_those_of_64_agents_share_its_work():
+    alone = {"path", "hmm"}
+    of_size = {"quick": {"midtier", "ft"}, "sampled": {"oltp", "midtier", "mg", "ft", "lu", *alone}}
+    for size, programs in of_size.items():
+        (figure,) = study.load("flask", ROOT / "bench/studies").chosen(size, ["sensitivity"])
+        points = [point for point in figure.points if isinstance(point, Simulated)]
+        assert {point.program for point in points} == programs
+        of_choice = {setting for point in points for setting in point.settings}
+        assert {("coherence.filter_counts", "chip"), ("coherence.mosaic_probe", "needed"), ("coherence.tokens", "32"),
+                ("llc.size", str(2 << 20)), *(("coherence.filter", kind) for kind in ("cbf", "exact", "none")),
+                *(("net.link_bytes", width) for width in ("8", "32"))} < of_choice  # fmt: skip
+        many = [point for point in points if ("chip.cores", "64") in point.settings]
+        assert {point.program for point in many} == programs - alone
+        assert all(point.arguments[point.arguments.index("--threads") + 1] == "64" for point in many)
+    work = {point.arguments[-1] for point in many if point.program == "oltp"}
+    assert work == {"97"}  # of 390
+
+
+def test_flasks_choices_are_drawn_as_far_as_they_are_recorded():
+    (figure,) = study.load("flask", ROOT / "bench/studies").chosen("sampled", ["sensitivity"])
+    time = next(curve for curve in figure.curves if curve.name == "time")
+
+    def record(point: study.Point) -> Record:
+        chip = isinstance(point, Simulated) and ("coherence.filter_counts", "chip") in point.settings
+        return Record(kind="simulated", name=point.name, size="sampled", point=point.identity,
+                      values={"cycles": 110.0 if chip else 100.0})  # fmt: skip
+
+    base = [record(p) for p in time.points if p.name.endswith((": flask 40 %", "filter_counts=chip"))]
+    found = Samples(base, ())
+    assert time.is_there(found)
+    ((label, y),) = [(mark.label, mark.y) for mark in time.marks(found)]
+    assert label == "filter_counts=chip" and y == pytest.approx(1.1)
+    assert not time.is_there(Samples(base[1:], ()))
+    assert len(time.marks(Samples([record(p) for p in time.points], ()))) == 13
+
+
+def test_flasks_last_row_of_time_has_five_seeds_of_the_web_servers():
+    (figure,) = study.load("flask", ROOT / "bench/studies").chosen("sampled", ["3"])
+    row = next(row for row in figure.rows if row.key == "sparse-5-worst")
+    seeds = {(p.program, p.seeds, ("chip.perturb", "3") in p.settings) for p in row.points if isinstance(p, Simulated)}
+    assert {program for program, count, _ in seeds if count == 5} == {"web_threads", "web_events"}
+    assert len(seeds) == 10 and all(is_perturbed == (count == 5) for _, count, is_perturbed in seeds)

@@ -52,7 +52,7 @@ def _verdict(verdict: str) -> str:
 
 
 def _figure(identifier: str, figure: Figure) -> str:
-    drawing = {"lines": _lines, "bars": _bars, "stacks": _stacks}.get(figure.kind)
+    drawing = {"lines": _lines, "bars": _bars, "stacks": _stacks, "table": _marks}.get(figure.kind)
     body = drawing(figure) if drawing and figure.curves else ""
     if figure.reason:
         body += f'<p class="explain">Not measured: {html.escape(figure.reason)}</p>'
@@ -223,6 +223,14 @@ def _stacks(figure: Figure) -> str:
     head = f"<tr><th></th><th>{html.escape(figure.y)}</th><th class='n'>all</th></tr>"
     body = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
     return f'{_legend(colours, False)}<div class="scroll" tabindex="0">{body}</div>'
+
+
+def _marks(figure: Figure) -> str:
+    """A line a label, and a column of values a curve."""
+    labels = list(dict.fromkeys(mark.label for curve in figure.curves for mark in curve.marks))
+    values = [{mark.label: number(mark.y) for mark in curve.marks} for curve in figure.curves]
+    head = [figure.x, *(f">{curve.name}, {figure.y}" for curve in figure.curves)]
+    return table(head, [[label, *(of.get(label, "") for of in values)] for label in labels])
 
 
 def _scale(top: float, from_: float, to: float) -> Callable[[float], float]:
