@@ -31,7 +31,7 @@ Idling::~Idling() = default;
 /// work: end_inline() notifies. A worker that may go on to the next timestamp does so before it idles.
 bool Idling::can_find_work() const {
   if (!shared_.inbox_ready.is_empty() || worker_.seen.has_work_of_its_own()) return true;
-  const bool may_take = worker_.ordered.may_take_pools();
+  const bool may_take = worker_.ordered.are_pools_open();
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     const SeenByOthers& seen = shared_.worker(w).seen;
     if (seen.has_published() || (may_take && seen.has_ready_pools())) return true;

@@ -368,6 +368,7 @@ void OrderedPart::begin_shared(std::int64_t unfinished) {
 bool OrderedPart::may_take_pools() const {
   return !order_.is_inline.load(std::memory_order_seq_cst) || (owns_order() && order_.left == 0);
 }
+bool OrderedPart::are_pools_open() const { return !order_.is_inline.load(std::memory_order_seq_cst); }
 bool OrderedPart::is_inline() const {
   return owns_order() && order_.left != 0 && !order_.is_shared.load(std::memory_order_relaxed);
 }

@@ -53,6 +53,10 @@ class OrderedPart {
   /// While the owner runs tasks of the current timestamp outside their pools, no other takes from a pool:
   /// what is in it then has no timestamp, but may share its locale with one of them.
   bool may_take_pools() const;
+  /// The same for an idle worker. It does not look at `left`, which the next run may set meanwhile: after a
+  /// failure a worker may still look for work when run() has returned. An idle owner has left the inline
+  /// phase, or has tasks left, which wait for groups (Worker::find_work()).
+  bool are_pools_open() const;
   /// Distributes this worker's part of a shared phase, if another began one.
   bool distribute_if_asked();
   /// Few tasks at once: what is handed out is still in the cache when it runs. @returns whether there was
