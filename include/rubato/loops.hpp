@@ -11,6 +11,7 @@
 
 #include "rubato/algorithms.hpp"
 #include "rubato/annotations.hpp"
+#include "rubato/errors.hpp"
 
 namespace rubato::inline v0 {
 namespace engine {
@@ -20,6 +21,13 @@ template <class Index>
 std::uint64_t steps_of(Index begin, Index end, std::uint64_t step) {
   const std::uint64_t size = blocked_range<Index>(begin, end).size();
   return size / step + (size % step != 0 ? 1 : 0);
+}
+
+/// Errors: TaskError for a step that does not go up.
+template <class Step>
+std::uint64_t checked_step(Step step) {
+  if (!(step > 0)) misuse(errors::step_not_positive(static_cast<long long>(step)));
+  return static_cast<std::uint64_t>(step);
 }
 
 template <class Index, class Body>
@@ -51,12 +59,12 @@ struct BodyOfFor<EachTile<Tiles, Body>> {
 
 }  // namespace engine
 
-/// Calls body(i) for i = begin, begin + step, ... below `end`. Precondition: step > 0.
+/// Calls body(i) for i = begin, begin + step, ... below `end`. Errors: TaskError for a step below 1.
 template <class Begin, class End, OrdinaryInteger Step, class Body,
           class Index = std::common_type_t<Begin, End>>
   requires(std::is_integral_v<Index> && !engine::is_then<Body>)
 void parallel_for(Begin begin, End end, Step step, Body body) {
-  const auto by = static_cast<std::uint64_t>(step);
+  const std::uint64_t by = engine::checked_step(step);
   parallel_for(blocked_range<std::uint64_t>(0, engine::steps_of<Index>(begin, end, by)),
                engine::EachStep<Index, Body>{static_cast<Index>(begin), by, std::move(body)});
 }
@@ -65,7 +73,7 @@ template <class Begin, class End, OrdinaryInteger Step, class Body, class F,
           class Index = std::common_type_t<Begin, End>>
   requires(std::is_integral_v<Index>)
 void parallel_for(Begin begin, End end, Step step, Body body, Then<F> then) {
-  const auto by = static_cast<std::uint64_t>(step);
+  const std::uint64_t by = engine::checked_step(step);
   parallel_for(blocked_range<std::uint64_t>(0, engine::steps_of<Index>(begin, end, by)),
                engine::EachStep<Index, Body>{static_cast<Index>(begin), by, std::move(body)},
                std::move(then));

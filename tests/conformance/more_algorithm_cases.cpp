@@ -187,4 +187,13 @@ ERROR_CASE(a_graph_in_a_circle,
   graph.run();
 }
 
+ERROR_CASE(a_loop_whose_step_is_zero,
+           "parallel_for\\(\\) is called with step 0, but its steps go up: pass 1 or more") {
+  parallel_for(0, 10, 0, [](int) {});
+}
+ERROR_CASE(a_loop_whose_step_goes_down,
+           "parallel_for\\(\\) is called with step -2, but its steps go up: pass 1 or more") {
+  parallel_for(10, 0, -2, [](int) {});
+}
+
 }  // namespace
