@@ -60,6 +60,12 @@ std::future<std::invoke_result_t<F&>> async(F function, Annotations annotations 
   return future;
 }
 
+/// The same for a task with a place: async(function, at_place(2)).
+template <class F>
+std::future<std::invoke_result_t<F&>> async(F function, PlacedAnnotations placed) {
+  return rubato::async(std::move(function), placed.annotations());
+}
+
 }  // namespace rubato::inline v0
 
 #endif

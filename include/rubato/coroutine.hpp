@@ -208,6 +208,12 @@ void create(Coroutine coroutine, Annotations annotations) {
   rubato::create<type>(engine::ResumeCoroutine(handle), annotations);
 }
 
+/// The same with a place.
+template <TaskType type>
+void create(Coroutine coroutine, PlacedAnnotations placed) {
+  rubato::create<type>(std::move(coroutine), placed.annotations());
+}
+
 /// For co_await in a Coroutine: goes on when the group is complete, at once if it is.
 inline engine::Completed completed(TaskGroup& group) { return {&group}; }
 /// For co_await in a Coroutine: goes on when the delay has passed, or at that time. Errors: as those of

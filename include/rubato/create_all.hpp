@@ -88,4 +88,10 @@ template <TaskType type, class Iterator, class Each, class... Args>
   engine::create_range<type, Each>(first, last, args...);
 }
 
+/// Creation without a task type: refused with a sentence.
+template <class Iterator, class Each, class... Args>
+inline void create_all(Iterator, Iterator, Each, Args...) {
+  engine::refuse_without_type<Each>();
+}
+
 }  // namespace rubato::inline v0

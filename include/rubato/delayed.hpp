@@ -31,6 +31,11 @@ void create_later(When, F, Annotations, Args...) {
                 "create_later() is for host engines: the chip has no timers for tasks; give the task a later "
                 "timestamp (.at), which is its place in the order");
 }
+/// Refused likewise.
+template <TaskType type, class When, class F, class... Args>
+void create_later(When when, F function, PlacedAnnotations placed, Args... args) {
+  create_later<type>(when, function, placed.annotations(), args...);
+}
 
 }  // namespace rubato::inline v0
 
@@ -188,6 +193,22 @@ DelayedTask create_later(AnyDuration delay, F function, Annotations annotations,
 template <TaskType type, class F, class... Args>
 DelayedTask create_later(TaskClock::time_point when, F function, Annotations annotations, Args... args) {
   return engine::create_delayed<type>(engine::time_of(when), std::move(function), annotations, args...);
+}
+/// Likewise, a task with a place: create_later<nonspec>(5ms, give_up, at_place(2), request).
+template <TaskType type, class When, class F, class... Args>
+DelayedTask create_later(When when, F function, PlacedAnnotations placed, Args... args) {
+  return rubato::create_later<type>(when, std::move(function), placed.annotations(), args...);
+}
+
+/// Creation without a task type: refused with a sentence.
+template <class When, class F, class... Args>
+void create_later(When, F, Annotations, Args...) {
+  engine::refuse_without_type<F>();
+}
+/// The same with a place.
+template <class When, class F, class... Args>
+void create_later(When, F, PlacedAnnotations, Args...) {
+  engine::refuse_without_type<F>();
 }
 
 }  // namespace rubato::inline v0

@@ -48,9 +48,12 @@ inline void create(F function, PlacedAnnotations placed, Args... args) {
 /// Creation without a task type: refused with a sentence.
 template <class F, class... Args>
 inline void create(F, Annotations, Args...) {
-  static_assert(
-      engine::is_never<F>,
-      "say of which type the task is: create<mayspec>(...), create<spec>(...) or create<nonspec>(...)");
+  engine::refuse_without_type<F>();
+}
+/// The same with a place.
+template <class F, class... Args>
+inline void create(F, PlacedAnnotations, Args...) {
+  engine::refuse_without_type<F>();
 }
 
 /// Runs all tasks, those created before and their descendants; returns when every one is done. Outside tasks

@@ -69,6 +69,14 @@ std::type_identity<void(P...)> parameters_of(R (*)(P...) noexcept);
 template <class>
 inline constexpr bool is_never = false;
 
+/// A task is created without its type.
+template <class F>
+constexpr void refuse_without_type() {
+  static_assert(is_never<F>,
+                "say of which type the task is: create<mayspec>(...), create<spec>(...) or "
+                "create<nonspec>(...); the same for create_all() and create_later()");
+}
+
 /// Check of M1, the same on every engine.
 template <class F, class... Args>
 constexpr void check_task() {
