@@ -71,6 +71,15 @@ Task* make_complete_task(engine::ThreadState& self, Joined& joined, TaskGroup& g
   return task;
 }
 
+void drop_unrun(engine::ThreadState& self, Chain tasks) {
+  while (!tasks.is_empty()) {
+    Task* const task = tasks.take();
+    if (TaskGroup* const group = engine::group_of(task)) static_cast<void>(Groups::remove_member(*group));
+    destroy(task);
+    free_outside(self, task);
+  }
+}
+
 }  // namespace
 
 /// How long a thread whose algorithm has just been part of another thread's algorithm lets that end before it
@@ -92,24 +101,26 @@ void Engine::run_group(TaskGroup& group, void (*start)(void*), void* work) {
   join_with_group(static_cast<OutsideThread&>(engine::attach_thread()), group, start, work);
 }
 
+/// The tasks that `start(work)` creates, and `last`, at once: if the run fails now, either none of them is
+/// destroyed or all are, the last one as the last.
+void Engine::hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work) {
+  Chain all;
+  try {
+    const Keeping keeping(self, all);
+    start(work);
+    all.append(last);
+    push_outside(all.first, all.last);
+  } catch (...) {  // there is no first task
+    self.heap.free<sizeof(engine::ExtendedTask)>(last);
+    throw;
+  }
+}
+
 void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work) {
   if (turn.taker() == RunTurn::Taker::algorithm && holds() == 0 && self.joined_run == current_run.load())
     turn.wait_for(kBeforeJoiningAgain);
   Joined joined;
-  Task* const last = make_complete_task(self, joined, group);
-  self.is_joining = true;
-  try {
-    start(work);
-  } catch (...) {  // there is no first task
-    self.is_joining = false;
-    self.heap.free<sizeof(engine::ExtendedTask)>(last);
-    throw;
-  }
-  self.is_joining = false;
-  // At once: if the run fails now, either none of them is destroyed or all are, the last one as the last.
-  Chain all = std::exchange(self.joining, {});
-  all.append(last);
-  push_outside(all.first, all.last);
+  hand_over(self, make_complete_task(self, joined, group), start, work);
   const auto is_done = [&joined] { return joined.state != Joined::State::waiting; };
   for (;;) {
     bool has_ended = false;
@@ -131,16 +142,19 @@ void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start
     throw TaskError(errors::joined_run_failed() + ": " + joined.why);
 }
 
-/// Between two runs: what there is was created by threads outside, and is in the inbox.
+/// Between two runs: what there is was created by threads outside, and is in the inbox; or by destructors of
+/// such tasks.
 void Engine::drop_pending() {
   runner_.store(std::this_thread::get_id());  // what destructors of the program ask for
-  Chain arrived = take_all_from_outside(*this);
-  engine::ThreadState& self = engine::attach_thread();
-  while (!arrived.is_empty()) {
-    Task* const task = arrived.take();
-    if (TaskGroup* const group = engine::group_of(task)) static_cast<void>(Groups::remove_member(*group));
-    if (task->code->destroy != nullptr) task->code->destroy(task);
-    free_outside(self, task);
+  auto& self = static_cast<OutsideThread&>(engine::attach_thread());
+  {
+    Chain created;
+    const Keeping keeping(self, created);
+    do {
+      Chain dropped = take_all_from_outside(*this);
+      dropped.append(std::exchange(created, {}));
+      drop_unrun(self, dropped);
+    } while (!created.is_empty());
   }
   clear_mailboxes(cells);
 }

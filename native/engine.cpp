@@ -121,7 +121,7 @@ void Engine::fill_choices() {
     const ResourceOptions options = engine::options_of(i);
     const bool reads = (i & engine::kReadsChoice) != 0 && options.isolation == Isolation::shared_reads;
     if (reads) choices_[i] |= engine::handle::kReads;
-    if (count_ == 1) continue;                                      // no other worker to be kept apart from
+    if (workers() == 1) continue;                                   // no other worker to be kept apart from
     if (options.synchronization > Synchronization::pool) continue;  // no handle has it
     const Primitive primitive = table(options);
     if (goes_to_pool(primitive, reads)) choices_[i] |= engine::handle::kPooled;
@@ -295,23 +295,34 @@ bool Engine::is_blocked() const {
 void Engine::drop_for_own_threads() {
   constexpr std::chrono::microseconds kBetweenLooks{500};
   if (own_threads.busy() == 0) return;
-  workers_.front()->drop_shared();
+  drop_tasks();
   for (; own_threads.busy() != 0; std::this_thread::sleep_for(kBetweenLooks))
-    if (!inbox.is_empty()) workers_.front()->drop_shared();
+    if (!inbox.is_empty()) drop_tasks();
+}
+
+/// The caller counts as worker 0: what destructors create is that worker's, and is destroyed, too.
+void Engine::drop_tasks() {
+  Worker& self = *workers_.front();
+  engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
+  do {
+    self.drop_everything();
+    self.drop_shared();
+  } while (self.has_created_anything() || has_work_at_workers());
+  engine::current_thread = outside;
 }
 
 /// All workers are idle: their private tasks are gone. The rest is destroyed unrun.
 void Engine::clear_after_failure() {
-  workers_.front()->drop_shared();
+  drop_tasks();
   clear_mailboxes(cells);
   forget_put_aside();
   events.lower(Events::kStop);
 }
 
 void Engine::submit_outside(engine::ThreadState& self, Task* task) {
-  if (auto& outside = static_cast<OutsideThread&>(self); outside.is_joining) {
+  if (Chain* const kept = static_cast<OutsideThread&>(self).kept) {
     Groups::join(task);
-    return outside.joining.append(task);
+    return kept->append(task);
   }
   if (is_stranger() ||
       (task->is_timestamped() && is_running() && std::this_thread::get_id() != runner_.load())) {

@@ -72,8 +72,10 @@ class Engine : public Shared {
   void fill_choices();
   void drop_for_own_threads();
   void clear_after_failure();
+  void drop_tasks();
   void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
   void drop_pending();
+  void hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work);
   void pause_workers();
   bool is_blocked() const;
 

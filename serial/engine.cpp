@@ -163,8 +163,14 @@ class Engine {
     if (from == ordered && from->empty()) timestamped_.erase(timestamped_.begin());
     --tasks_;
     if (task.after != nullptr && !task.after->is_complete()) return block(std::move(task));
-    execute(task);
-    if (task.group != nullptr && --GroupState::pending(*task.group) == 0) release(task.group);
+    try {
+      execute(task);
+    } catch (...) {
+      leave_group(task);
+      throw;
+    }
+    leave_group(task);
+    if (task.group != nullptr && task.group->is_complete()) release(task.group);
     if (actor_hooks.after_task != nullptr) actor_hooks.after_task();
   }
 
@@ -247,23 +253,27 @@ class Engine {
     throw TaskError(errors::blocked_groups(blocked_tasks_, {name, first->at}), name, first->at);
   }
 
-  /// Drops all tasks unrun.
+  /// Drops all tasks unrun, and those that their destructors create.
   void clear() {
-    drop_events();
-    for (auto& [at, tasks] : timestamped_) leave_groups(tasks);
-    leave_groups(unordered_);
-    for (auto& [group, tasks] : blocked_) leave_groups(tasks);
-    timestamped_.clear();
-    unordered_.clear();
-    blocked_.clear();
-    blocked_timestamps_.clear();
-    tasks_ = blocked_tasks_ = 0;
+    do {
+      drop_events();
+      // Destroyed last: what waits for a group may own it, or another one.
+      const auto blocked = std::exchange(blocked_, {});
+      const auto unordered = std::exchange(unordered_, {});
+      const auto timestamped = std::exchange(timestamped_, {});
+      blocked_timestamps_.clear();
+      tasks_ = blocked_tasks_ = 0;
+      for (const auto& [at, tasks] : timestamped) leave_groups(tasks);
+      leave_groups(unordered);
+      for (const auto& [group, tasks] : blocked) leave_groups(tasks);
+    } while (tasks_ + blocked_tasks_ != 0);
     finish_region();
   }
   static void leave_groups(const std::vector<Task>& tasks) {
-    for (const Task& task : tasks) {
-      if (task.group != nullptr) --GroupState::pending(*task.group);
-    }
+    for (const Task& task : tasks) leave_group(task);
+  }
+  static void leave_group(const Task& task) {
+    if (task.group != nullptr) --GroupState::pending(*task.group);
   }
 
   void finish_region() {

@@ -20,9 +20,21 @@ struct OutsideThread : engine::ThreadState {
   OutsideThread& operator=(const OutsideThread&) = delete;
   CellCache cells;
   Reached::Place& place;
-  bool is_joining = false;       ///< an algorithm joins another thread's run: what it creates is
-  Chain joining;                 ///< kept here, so that all of it comes into the inbox at once
+  /// What this thread creates is kept here and not handed over, if this is not null: see Keeping.
+  Chain* kept = nullptr;
   std::uint64_t joined_run = 0;  ///< the last run that an algorithm of this thread was part of
+};
+/// While it lives, `tasks` gets what a thread creates: the tasks of an algorithm that joins another thread's
+/// run, so that all of them come into the inbox at once; or those of destructors of tasks that are dropped.
+class Keeping {
+ public:
+  Keeping(OutsideThread& thread, Chain& tasks) : thread_(thread) { thread.kept = &tasks; }
+  ~Keeping() { thread_.kept = nullptr; }
+  Keeping(const Keeping&) = delete;
+  Keeping& operator=(const Keeping&) = delete;
+
+ private:
+  OutsideThread& thread_;
 };
 /// Its task, which never ran; destroyed.
 inline void free_outside(engine::ThreadState& self, Task* task) {

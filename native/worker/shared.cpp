@@ -60,8 +60,8 @@ Sums Shared::sums() const {
   return sums;
 }
 
-bool Shared::has_work_for_anybody() const {
-  if (!inbox_ready.is_empty()) return true;
+bool Shared::has_work_for_anybody() const { return !inbox_ready.is_empty() || has_work_at_workers(); }
+bool Shared::has_work_at_workers() const {
   for (const auto& worker : workers_) {
     const SeenByOthers& seen = worker->seen;
     if (seen.has_published() || seen.has_ready_pools() || seen.has_work_of_its_own()) return true;

@@ -87,6 +87,8 @@ class Shared {
   void push_outside(Task* first, Task* last);
   Sums sums() const;
   bool has_work_for_anybody() const;
+  /// The same without what other threads have created.
+  bool has_work_at_workers() const;
   /// Ends the run with what `failure` holds.
   void stop() { events.raise(Events::kStop); }
   /// The same, since the tasks that are left wait for groups that cannot complete. While no worker works.

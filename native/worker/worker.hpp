@@ -69,8 +69,11 @@ class alignas(128) Worker : public engine::ThreadState {
   bool empty_inbox();
   void enter_epochs();
   void leave_epochs();
-  /// After a failure, when all workers are idle: their tasks that are not private, and pools', are destroyed
-  /// unrun.
+  /// After a failure: this worker's private tasks are destroyed unrun, and those that their destructors
+  /// create.
+  void drop_everything();
+  /// The same, when all workers are idle, for tasks that are not private: all workers', pools', and those of
+  /// other threads. What their destructors create is left.
   void drop_shared();
 
   // ---- Its parts ----
@@ -165,7 +168,6 @@ class alignas(128) Worker : public engine::ThreadState {
 
   // ---- dropping.cpp: after a failure ----
   void drop(Task* task, bool is_kept = false);
-  void drop_everything();
   void drop_pool(TaskPool& pool);
 
   // ---- routing.cpp: tasks of other threads ----

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -188,6 +189,29 @@ TEST_F(Lives, AFailureEndsTheRunWithTheActorsNameAndTheNextRunWorks) {
     EXPECT_THROW(std::rethrow_if_nested(e), std::runtime_error);
   }
   EXPECT_EQ(dead(DeadLetter::Cause::run_failed) - before, 10u);
+  EXPECT_EQ(Counted::handled, 0);
+  counted.send(Work{});
+  counted.stop();
+  run();
+  EXPECT_EQ(Counted::handled, 1);
+}
+
+/// It is the failed run's, as all that destructors of dropped tasks do.
+TEST_F(Lives, AMessageThatADroppedTaskSendsAtItsEndIsADeadLetter) {
+  const auto counted = spawn<Counted>();
+  run();
+  const auto send = [counted](int* at) {
+    counted.send(Work{});
+    delete at;
+  };
+  TaskGroup never;
+  create<nonspec>([] {}, {.group = &never, .after = &never});
+  for (int i = 0; i < 10; ++i)
+    create<nonspec>([at_end = std::unique_ptr<int, decltype(send)>(new int, send)] {}, {.after = &never});
+  const std::uint64_t before = dead(DeadLetter::Cause::run_failed);
+  EXPECT_THROW(run(), TaskError);
+  EXPECT_EQ(dead(DeadLetter::Cause::run_failed) - before, 10u);
+  run();
   EXPECT_EQ(Counted::handled, 0);
   counted.send(Work{});
   counted.stop();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,40 @@ TEST_P(Destructors, OfTasksThatNeverRunLeaveNothingBehind) {
   const int before = runs;
   EXPECT_EQ(error_of_run(), std::nullopt);
   EXPECT_EQ(runs, before) << "a task of the run that failed runs in the next one";
+}
+
+TEST_P(Destructors, OfTasksThatAreDroppedBetweenRunsLeaveNothingBehind) {
+  for (int i = 0; i < 50; ++i) {
+    create<nonspec>([guard = AtEnd([] {
+                       create<nonspec>([inner = AtEnd([] { create<nonspec>(count, {.on = 3}); })] {}, {});
+                     })] {},
+                    {.at = i});
+  }
+  native::drop_pending();
+  EXPECT_EQ(error_of_run(), std::nullopt);
+  EXPECT_EQ(runs, 0);
+}
+
+/// Another thread's tasks are not the destructors': with a hold open they are of the next run.
+TEST_P(Destructors, OfTasksThatAreDroppedMayBeBesideAnotherThread) {
+  for (int round = 0; round < 50; ++round) {
+    runs = 0;
+    native::Hold open = native::hold();
+    std::atomic<bool> must_end{false};
+    std::thread other([&] {
+      while (!must_end) create<nonspec>([] {}, {});
+    });
+    TaskGroup never;
+    create<nonspec>([] {}, {.group = &never, .after = &never});
+    create<nonspec>([guard = AtEnd([] { create<nonspec>(count, {.on = 3}); })] {}, {.after = &never});
+    create<nonspec>([] { throw std::runtime_error("no"); }, {});
+    EXPECT_TRUE(error_of_run());
+    must_end = true;
+    other.join();
+    open.close();
+    EXPECT_EQ(error_of_run(), std::nullopt);
+    EXPECT_EQ(runs, 0);
+  }
 }
 
 // ---- Objects that tasks of a long range use ----
