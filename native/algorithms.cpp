@@ -89,7 +89,7 @@ constexpr std::chrono::microseconds kBeforeJoiningAgain{200};
 
 void Engine::run_group(TaskGroup& group, void (*start)(void*), void* work) {
   refuse_copy("an algorithm");
-  if (is_run_by_caller()) throw TaskError(errors::algorithm_in_destructor());
+  if (is_run_by_caller()) throw TaskError(errors::run_in_destructor());
   if (is_left_behind()) throw TaskError(errors::beyond_the_run("an algorithm"));
   if (turn.try_take(RunTurn::Taker::algorithm)) {
     const GivesBack gives_back(*this);

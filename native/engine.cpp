@@ -172,8 +172,7 @@ void Engine::take_turn() {
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
   while (!turn.try_take(RunTurn::Taker::run)) {
-    if (is_run_by_caller() || is_own_thread() || turn.taker() == RunTurn::Taker::run)
-      throw TaskError(errors::concurrent_run());
+    if (is_own_thread() || turn.taker() == RunTurn::Taker::run) throw TaskError(errors::concurrent_run());
     turn.wait([] { return false; });
   }
 }
@@ -193,6 +192,7 @@ void Engine::start_threads(bool pins) {
     threads_.emplace_back([worker, pins] {
       worker->cpu.begin_bound(pins);
       engine::current_thread = worker;
+  if (is_run_by_caller()) throw TaskError(errors::run_in_destructor());
       worker->work();
       engine::current_thread = nullptr;
     });

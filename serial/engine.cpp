@@ -71,7 +71,7 @@ class Engine {
   /// @param traits  the properties that the order of the task and its exclusion depend on
   void submit(Task task, const TaskTies::Task& traits) {
     if (is_foreign_thread()) throw TaskError(errors::foreign_thread(name_of(task.function)));
-    if (running_ != nullptr && task.at) check_order(task);
+    if (running_ != nullptr && task.at && !may_create(task)) return;
     if (task.group != nullptr) ++GroupState::pending(*task.group);
     task.number = ++totals.tasks_created;
     if (TieCheck::active != nullptr) TieCheck::active->create(task.number, task.function, traits);
@@ -80,10 +80,7 @@ class Engine {
 
   /// Every task, until none is left. A failure leaves the engine empty and usable.
   void run() {
-    if (running_ != nullptr) {
-      const std::string name = name_of(running_->function);
-      throw TaskError(errors::nested_run({name, running_->at}), name, running_->at);
-    }
+    check_run();
     runner_ = std::this_thread::get_id();
     is_running_ = true;
     const RunClock clock;
@@ -103,12 +100,36 @@ class Engine {
     finish_region();
   }
 
+  /// Errors: those of run() when it is called at the wrong time.
+  void check_run() const {
+    if (is_foreign_thread()) throw TaskError(errors::concurrent_run());
+    if (running_ != nullptr) {
+      const std::string name = name_of(running_->function);
+      throw TaskError(errors::nested_run({name, running_->at}), name, running_->at);
+    }
+    if (is_running_) throw TaskError(errors::run_in_destructor());
+  }
+
   void retire(ResourceHeader* header) {
     if (!is_running_) return header->destroy(header);
     header->next_retired = std::exchange(retired_, header);
   }
 
  private:
+  /// False: it is too early, by a destructor, which does not throw: the run ends when that has returned.
+  bool may_create(const Task& child) {
+    if (!is_destroying_) {
+      check_order(child);
+      return true;
+    }
+    try {
+      check_order(child);
+      return true;
+    } catch (...) {
+      if (!late_error_) late_error_ = std::current_exception();
+      return false;
+    }
+  }
   void check_order(const Task& child) const {
     if (running_->at && *child.at >= *running_->at) return;
     const std::string creator = name_of(running_->function);
@@ -190,12 +211,14 @@ class Engine {
 
   void execute(Task& task) {
     Guard* const guard = GroupState::guard(task.group);
-    if (guard != nullptr && guard->is_cancelled()) return;
-    ++totals.tasks_run;
     running_ = &task;
     if (TieCheck::active != nullptr) TieCheck::active->begin(task.number, task.after);
     try {
-      call(task, guard);
+      if (guard == nullptr || !guard->is_cancelled()) {
+        ++totals.tasks_run;
+        call(task, guard);
+      }
+      destroy(task);
       if (TieCheck::active != nullptr) TieCheck::active->end(task.group);
     } catch (const TaskError& e) {
       running_ = nullptr;
@@ -210,6 +233,14 @@ class Engine {
       throw_task_failed(task, "of an unknown type");
     }
     running_ = nullptr;
+  }
+
+  /// Destructors of a task that has run are part of it.
+  void destroy(Task& task) {
+    is_destroying_ = true;
+    task.body.reset();
+    is_destroying_ = false;
+    if (late_error_) std::rethrow_exception(std::exchange(late_error_, nullptr));
   }
 
   /// An exception is the guard's, if there is one.
@@ -296,6 +327,8 @@ class Engine {
   std::atomic<bool> is_running_{false};  // threads that set events look at both
   std::atomic<std::thread::id> runner_{};
   const Task* running_ = nullptr;
+  bool is_destroying_ = false;     // the running task has ended, and its body is destroyed
+  std::exception_ptr late_error_;  // of a destructor then
   ResourceHeader* retired_ = nullptr;
 };
 
@@ -322,6 +355,11 @@ void order_with_others() {
   if (TieCheck::active != nullptr) TieCheck::active->synchronize(&object);
 }
 void run() { the_engine().run(); }
+void run_group(TaskGroup&, void (*start)(void*), void* work) {
+  the_engine().check_run();  // first: a refused algorithm has no tasks
+  start(work);
+  the_engine().run();
+}
 Timestamp timestamp() {
   const auto* const task = the_engine().running();
   return task != nullptr && task->at ? *task->at : 0;

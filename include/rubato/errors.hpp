@@ -122,11 +122,10 @@ inline std::string algorithm_in_task(std::string_view algorithm) {
          "last argument, then(...)";
 }
 
-/// An algorithm on a worker's thread outside every task: the worker cannot wait for itself.
-inline std::string algorithm_in_destructor() {
-  return "an algorithm is called by the destructor of a removed resource, or of a task that never ran: "
-         "create "
-         "a task that calls it";
+/// By the thread that runs tasks, outside every task: a run cannot wait for itself.
+inline std::string run_in_destructor() {
+  return "run() or an algorithm is called by the destructor of a removed resource, or of a task that never "
+         "ran, and the run that destroys it has not ended: call it after that run()";
 }
 
 /// On an actor's own thread: it would wait for the next run, and the end of this one waits for its handler.

@@ -141,7 +141,7 @@ struct Work {
   Algorithm algorithm;
 };
 
-#if !defined(RUBATO_ENGINE_NATIVE)
+#if defined(RUBATO_ENGINE_CHIP)
 /// Runs the tasks of an algorithm outside tasks: `start` creates one task or none, a member of the group;
 /// returns when the group is complete.
 inline void run_group(TaskGroup&, void (*start)(void*), void* work) {

@@ -59,6 +59,9 @@ struct Function {
 
 void submit(TaskType type, const Annotations& annotations, Function function, std::unique_ptr<Body> body);
 void run();
+/// Runs the tasks of an algorithm outside tasks: `start` creates one task or none, a member of the group;
+/// returns when the group is complete.
+void run_group(TaskGroup& group, void (*start)(void*), void* work);
 Timestamp timestamp();
 bool is_timestamped();
 bool is_in_task();
