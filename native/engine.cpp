@@ -99,6 +99,12 @@ void Engine::end_threads() {
 void Engine::tear_down() {
   end_threads();
   if (!workers_.empty()) earlier_ = counters();
+  for (const auto& worker : workers_) {
+    const Counts& n = worker->counts;
+    messages_handled.fetch_add(n.messages.get(), std::memory_order_relaxed);
+    actors_spawned.fetch_add(n.actors.get(), std::memory_order_relaxed);
+    actors_stopped.fetch_add(n.actors_stopped.get(), std::memory_order_relaxed);
+  }
   workers_.clear();
 }
 

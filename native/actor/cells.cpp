@@ -26,7 +26,7 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
     static_cast<Worker&>(self).counts.actors.add();
   } else {
     cell = static_cast<native::OutsideThread&>(self).cells.take(size_class);
-    the_shared().actors_outside.fetch_add(1, std::memory_order_relaxed);
+    the_shared().actors_spawned.fetch_add(1, std::memory_order_relaxed);
   }
   if (size_class != 0) behavior = cell + 1;
   cell->bytes = type.bytes;
@@ -104,7 +104,9 @@ namespace rubato::inline v0 {
 ActorCounters actor_counters() {
   ActorCounters c;
   const native::Shared& shared = native::the_shared();
-  c.spawned = shared.actors_outside.load(std::memory_order_relaxed);
+  c.messages_handled = shared.messages_handled.load(std::memory_order_relaxed);
+  c.spawned = shared.actors_spawned.load(std::memory_order_relaxed);
+  c.stopped = shared.actors_stopped.load(std::memory_order_relaxed);
   for (unsigned w = 0; w < shared.workers(); ++w) {
     const native::Counts& n = shared.worker(w).counts;
     c.messages_handled += n.messages.get();

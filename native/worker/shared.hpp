@@ -118,7 +118,8 @@ class Shared {
   WaitingThreads waiting_threads;
   engine::UnsetEvents unset_events;
   OwnThreads own_threads;
-  std::atomic<std::uint64_t> actors_outside{0};  // spawned by threads that are no workers
+  /// Actors and their messages, by threads that are no workers and by workers that configure() has replaced.
+  std::atomic<std::uint64_t> actors_spawned{0}, actors_stopped{0}, messages_handled{0};
   std::unique_ptr<Epochs> epochs;
   Events events;
   Order order;
