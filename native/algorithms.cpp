@@ -101,11 +101,31 @@ void Engine::run_group(TaskGroup& group, void (*start)(void*), void* work) {
   join_with_group(static_cast<OutsideThread&>(engine::attach_thread()), group, start, work);
 }
 
+/// Scope in which a thread creates tasks though it does not have the turn: not while configure() has it.
+class Engine::Joining {
+ public:
+  explicit Joining(Engine& engine) : engine_(engine) {
+    const auto is_free = [&turn = engine.turn] { return turn.taker() != RunTurn::Taker::list; };
+    for (;; engine.turn.wait(is_free)) {
+      engine.joining_.fetch_add(1, std::memory_order_seq_cst);
+      if (is_free()) return;
+      engine.joining_.fetch_sub(1, std::memory_order_seq_cst);
+    }
+  }
+  ~Joining() { engine_.joining_.fetch_sub(1, std::memory_order_seq_cst); }
+  Joining(const Joining&) = delete;
+  Joining& operator=(const Joining&) = delete;
+
+ private:
+  Engine& engine_;
+};
+
 /// The tasks that `start(work)` creates, and `last`, at once: if the run fails now, either none of them is
 /// destroyed or all are, the last one as the last.
 void Engine::hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work) {
   Chain all;
   try {
+    const Joining joining(*this);
     const Keeping keeping(self, all);
     start(work);
     all.append(last);
@@ -161,13 +181,7 @@ void Engine::drop_pending() {
 
 void Engine::drop_between_runs() {
   refuse_copy("drop_pending()");
-  using Taker = RunTurn::Taker;
-  if (is_run_by_caller()) throw TaskError(errors::drop_in_run());
-  while (!turn.try_take(Taker::run)) {
-    const Taker taker = turn.taker();
-    if (taker != Taker::none && taker != Taker::list) throw TaskError(errors::drop_in_run());
-    turn.wait([] { return false; });
-  }
+  take_turn_between_runs(RunTurn::Taker::run, errors::drop_in_run);
   const GivesBack gives_back(*this);
   drop_pending();
 }

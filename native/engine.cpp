@@ -61,11 +61,13 @@ void Engine::build(const Options& options) {
   if (!options.trace.empty()) {
     trace = std::make_unique<TraceFile>(options.trace, count, options.trace_spans);
   }
+  // Before the workers end: what their thread_local objects create at their end is for the new options.
+  has_pools_.store(count > 1, std::memory_order_relaxed);
+  fill_choices(options, count);
   tear_down();
   trace_ = std::move(trace);
   options_ = options;
-  count_ = count;
-  fill_choices();
+  count_.store(count, std::memory_order_relaxed);
   try {
     make_workers();
   } catch (...) {
@@ -75,7 +77,7 @@ void Engine::build(const Options& options) {
 }
 
 void Engine::make_workers() {
-  const unsigned count = count_;
+  const unsigned count = workers();
   if (pins_workers() && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
   pools.make(count);
@@ -117,17 +119,17 @@ void Engine::end_of_program() {
 }
 
 /// From a resource's options and a task's access to bits of its handle (engine::kChoices).
-void Engine::fill_choices() {
+void Engine::fill_choices(const Options& engine_options, unsigned count) {
   choices_.assign(engine::kChoices, engine::handle::kLocale | engine::handle::kResource);
   ChoiceTable table;
-  if (options_.synchronization != Synchronization::automatic) {
-    table.set_all(requested(options_.synchronization));
+  if (engine_options.synchronization != Synchronization::automatic) {
+    table.set_all(requested(engine_options.synchronization));
   }
   for (unsigned i = 0; i < engine::kChoices; ++i) {
     const ResourceOptions options = engine::options_of(i);
     const bool reads = (i & engine::kReadsChoice) != 0 && options.isolation == Isolation::shared_reads;
     if (reads) choices_[i] |= engine::handle::kReads;
-    if (workers() == 1) continue;                                   // no other worker to be kept apart from
+    if (count == 1) continue;                                       // no other worker to be kept apart from
     if (options.synchronization > Synchronization::pool) continue;  // no handle has it
     const Primitive primitive = table(options);
     if (goes_to_pool(primitive, reads)) choices_[i] |= engine::handle::kPooled;
@@ -136,13 +138,29 @@ void Engine::fill_choices() {
   }
 }
 
+/// Tasks are made for the options that count when they are created, so none may be created meanwhile.
 void Engine::configure(const Options& options) {
   refuse_copy("configure()");
-  if (engine::is_in_task() || is_running_.load() || !inbox.is_empty()) {
-    throw TaskError(
-        "configure() is called while there are tasks: call it before the first create(), or after run()");
-  }
+  take_turn_between_runs(RunTurn::Taker::list, errors::configured_in_run);
+  const struct GivesTurnBack {
+    RunTurn& turn;
+    ~GivesTurnBack() { turn.give_back(); }
+  } gives_back{turn};
+  while (joining_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+  if (holds() != 0) throw TaskError(errors::configured_beside_hold());
+  if (unset_events.count() != 0) throw TaskError(errors::configured_beside_event());
+  if (!inbox.is_empty()) throw TaskError(errors::configured_beside_tasks());
   build(options);
+}
+
+void Engine::take_turn_between_runs(RunTurn::Taker taker, std::string (*refusal)()) {
+  using Taker = RunTurn::Taker;
+  if (is_run_by_caller()) throw TaskError(refusal());
+  while (!turn.try_take(taker)) {
+    const Taker other = turn.taker();
+    if (other != Taker::none && other != Taker::list) throw TaskError(refusal());
+    turn.wait([] { return false; });
+  }
 }
 
 /// The thread that calls run() is worker 0: it has a CPU of its own, too, from when another worker works
@@ -177,6 +195,7 @@ void Engine::take_turn() {
     const auto at = timestamp_if_any(task);
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
+  if (is_run_by_caller()) throw TaskError(errors::run_in_destructor());
   while (!turn.try_take(RunTurn::Taker::run)) {
     if (is_own_thread() || turn.taker() == RunTurn::Taker::run) throw TaskError(errors::concurrent_run());
     turn.wait([] { return false; });
@@ -198,7 +217,6 @@ void Engine::start_threads(bool pins) {
     threads_.emplace_back([worker, pins] {
       worker->cpu.begin_bound(pins);
       engine::current_thread = worker;
-  if (is_run_by_caller()) throw TaskError(errors::run_in_destructor());
       worker->work();
       engine::current_thread = nullptr;
     });
@@ -211,13 +229,13 @@ void Engine::prepare_run() {
     start_threads(pins_workers());
   } catch (const std::exception& e) {
     std::throw_with_nested(
-        TaskError(errors::no_thread(static_cast<unsigned>(threads_.size()) + 1, count_, e.what())));
+        TaskError(errors::no_thread(static_cast<unsigned>(threads_.size()) + 1, workers(), e.what())));
   }
 }
 
 void Engine::run() {
   const bool pins = pins_workers();
-  const PinnedCaller pinned(*this, pins && count_ > 1 && is_caller_pinned_);
+  const PinnedCaller pinned(*this, pins && workers() > 1 && is_caller_pinned_);
   Worker& self = *workers_.front();
   engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
   runner_.store(std::this_thread::get_id());
@@ -286,7 +304,7 @@ void Engine::run() {
 /// The other workers are idle, but for wake-ups that come late. From here on they touch nothing.
 void Engine::pause_workers() {
   events.raise(Events::kPaused);
-  while (Events::idle(events.look_ordered()) + 1 < count_) std::this_thread::yield();
+  while (Events::idle(events.look_ordered()) + 1 < workers()) std::this_thread::yield();
 }
 
 /// While the workers are paused.

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -69,18 +71,22 @@ class Engine : public Shared {
   void start_threads(bool pins);
   void end_threads();
   void tear_down();
-  void fill_choices();
+  void fill_choices(const Options& engine_options, unsigned count);
+  void drop_tasks();
   void drop_for_own_threads();
   void clear_after_failure();
-  void drop_tasks();
+  class Joining;
+  void hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work);
   void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
   void drop_pending();
-  void hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work);
+  /// Waits for lists of actors. @throws TaskError with `refusal()` in a task or while a run goes on
+  void take_turn_between_runs(RunTurn::Taker taker, std::string (*refusal)());
   void pause_workers();
   bool is_blocked() const;
 
-  Counters earlier_;              // of workers that configure() has replaced
-  bool is_caller_pinned_ = true;  // in the next run, if workers are
+  Counters earlier_;                  // of workers that configure() has replaced
+  bool is_caller_pinned_ = true;      // in the next run, if workers are
+  std::atomic<unsigned> joining_{0};  // threads whose algorithms are about to join a run
   std::vector<std::thread> threads_;
 };
 

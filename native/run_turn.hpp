@@ -13,8 +13,8 @@ namespace rubato::inline v0::native {
 
 class RunTurn {
  public:
-  /// The holder of the turn: run() of the program, an algorithm, a list of living actors, or the end of the
-  /// process. A list runs nothing of the program and is over soon.
+  /// The holder of the turn: run() of the program, an algorithm, a list of living actors or configure(), or
+  /// the end of the process. A list runs nothing of the program and is over soon.
   enum class Taker : std::uint8_t { none, run, algorithm, list, end };
 
   /// False: another thread has it.

@@ -197,6 +197,27 @@ inline std::string drop_in_run() {
   return "drop_pending() is called in a task or while a run goes on: call it outside tasks, between two runs";
 }
 
+inline std::string configured_in_run() {
+  return "configure() is called in a task or while a run goes on: call it outside tasks, between two runs";
+}
+inline std::string configured_beside_tasks() {
+  return "configure() is called while there are tasks: call it before the first create(), or after run()";
+}
+inline std::string configured_beside_hold() {
+  return "configure() is called while a native::hold() is open or a timer of an actor is pending, which may "
+         "create tasks meanwhile: close the hold or stop the actor before, and open the hold afterwards";
+}
+inline std::string configured_beside_event() {
+  return "configure() is called while an OutsideEvent is not set, or a delayed task waits for its time: call "
+         "configure() before they are made, or after run()";
+}
+
+/// Of a loop that goes by steps.
+inline std::string step_not_positive(long long step) {
+  return "parallel_for() is called with step " + std::to_string(step) +
+         ", but its steps go up: pass 1 or more";
+}
+
 inline std::string no_memory() { return "the system has no memory left for tasks"; }
 
 /// Too few threads for a run.

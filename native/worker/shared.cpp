@@ -25,10 +25,10 @@ const Topology& Shared::machine() {
 
 unsigned Shared::core_group(unsigned worker) const { return machine().group_of(worker); }
 
-bool Shared::pins_workers() const { return options_.bind && machine().pins(count_); }
+bool Shared::pins_workers() const { return options_.bind && machine().pins(workers()); }
 
 unsigned Shared::worker_on_node(unsigned node, unsigned number) const {
-  return pins_workers() ? machine().worker_on(node, number) : count_;
+  return pins_workers() ? machine().worker_on(node, number) : workers();
 }
 
 std::optional<unsigned> Shared::node_of_worker(unsigned worker) const {
@@ -46,10 +46,10 @@ void Shared::refuse_copy(const char* what) const {
 
 void Shared::prepare(engine::ThreadState& thread) const {
   thread.choices = choices_.data();
-  thread.has_pools = count_ > 1;
+  thread.has_pools = has_pools_.load(std::memory_order_relaxed);
 }
 
-bool Shared::has_cpus() const { return count_ <= machine().allowed.size(); }
+bool Shared::has_cpus() const { return workers() <= machine().allowed.size(); }
 
 Sums Shared::sums() const {
   Sums sums{.created = 0, .finished = 0};

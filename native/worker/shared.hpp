@@ -47,7 +47,7 @@ class Shared {
 
   // ---- How many, and by which options ----
   const Options& options() const { return options_; }
-  unsigned workers() const { return count_; }
+  unsigned workers() const { return count_.load(std::memory_order_relaxed); }
   /// Whether there is a CPU for each worker: then an idle worker leaves a CPU idle.
   bool has_cpus() const;
   /// By how much a switch between two turns of actors is made dearer (RUBATO_ACTOR_SWITCH).
@@ -148,7 +148,8 @@ class Shared {
   bool is_copy_ = false;  // set before the child has a second thread
   Options options_;
   std::vector<std::uint64_t> choices_;
-  unsigned count_ = 1;  // of workers
+  std::atomic<bool> has_pools_{false};  // for tasks that are created now: there are several workers
+  std::atomic<unsigned> count_{1};      // of workers; algorithms ask from any thread
   std::uint64_t dear_ticks_ = 0;
   std::unique_ptr<TraceFile> trace_;  // before the workers, which write it
   std::vector<std::unique_ptr<Worker>> workers_;

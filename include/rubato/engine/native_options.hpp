@@ -83,9 +83,9 @@ struct Options {
 /// Errors: TaskError if an environment variable cannot be understood.
 Options options();
 
-/// Replaces the options. Outside run() only, and with no tasks waiting for it.
-/// Errors: TaskError inside tasks, with tasks pending, or if more workers are asked for than CPUs are
-/// allowed.
+/// Replaces the options. Between two runs of whatever thread, and while nothing may create tasks: no task is
+/// pending, no hold open, no actor's timer running, and each OutsideEvent is set.
+/// Errors: TaskError otherwise, inside tasks, or if more workers are asked for than CPUs are allowed.
 void configure(const Options& options);
 
 /// Destroys, unrun, the tasks and messages that wait for the next run(): for a program that goes on after

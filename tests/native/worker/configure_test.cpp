@@ -1,0 +1,188 @@
+// When configure() may be called: between runs, while nothing can create tasks. R3.
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "rubato/actors.hpp"
+#include "rubato/algorithms.hpp"
+#include "rubato/delayed.hpp"
+#include "rubato/outside_event.hpp"
+#include "rubato/rubato.hpp"
+#include "tests/native/use_workers.hpp"
+
+namespace {
+
+using namespace rubato;
+using namespace std::chrono_literals;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+/// The error of configure(), or nothing.
+std::string refusal(unsigned workers) {
+  try {
+    use_workers(workers);
+  } catch (const TaskError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+void fail_run() {
+  create<nonspec>([] { throw std::runtime_error("as asked"); }, {});
+  EXPECT_THROW(run(), TaskError);
+}
+
+class Configure : public ::testing::Test {
+ protected:
+  void SetUp() override { use_workers(2); }
+};
+
+TEST_F(Configure, IsRefusedWhileAHoldLetsOtherThreadsCreateTasks) {
+  native::Hold open = native::hold();
+  EXPECT_THAT(refusal(3), HasSubstr("while a native::hold() is open"));
+  open.close();
+  EXPECT_EQ(refusal(3), "");
+}
+
+struct Tick {};
+struct Clock : behavior<Tick> {
+  Clock() { every(1ms, Tick{}); }
+  void on(Tick) {}
+};
+
+/// Whether its message has just come or not.
+TEST_F(Configure, IsRefusedWhileATimerThatAFailedRunHasLeftIsPending) {
+  const auto clock = spawn<Clock>();
+  fail_run();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(refusal(3), HasSubstr("a timer of an actor is pending"));
+    std::this_thread::sleep_for(500us);
+  }
+  clock.stop();
+  run();
+  EXPECT_EQ(refusal(3), "");
+}
+
+TEST_F(Configure, IsRefusedWhileAnOutsideEventIsNotSet) {
+  TaskGroup group;
+  OutsideEvent event(group);
+  EXPECT_THAT(refusal(3), HasSubstr("while an OutsideEvent is not set"));
+  event.set();
+  EXPECT_THAT(refusal(3), HasSubstr("while there are tasks"));
+  run();
+  EXPECT_EQ(refusal(3), "");
+}
+
+TEST_F(Configure, IsRefusedWhileADelayedTaskWaitsButNotWhenItsRunHasFailed) {
+  create_later<nonspec>(1h, [] {}, {});
+  EXPECT_THAT(refusal(3), HasSubstr("a delayed task waits for its time"));
+  fail_run();
+  EXPECT_EQ(refusal(3), "");
+}
+
+TEST_F(Configure, IsRefusedInTasksAndInDestructorsOfTasksThatAreDropped) {
+  std::string in_task, at_end;
+  create<nonspec>([&in_task] { in_task = refusal(3); }, {});
+  run();
+  EXPECT_THAT(in_task, HasSubstr("in a task or while a run goes on"));
+  struct AtEnd {
+    explicit AtEnd(std::string* text) : to(text) {}
+    AtEnd(AtEnd&& other) noexcept : to(std::exchange(other.to, nullptr)) {}
+    ~AtEnd() {
+      if (to != nullptr) *to = refusal(3);
+    }
+    std::string* to;
+  };
+  TaskGroup never;
+  create<nonspec>([] {}, {.group = &never, .after = &never});
+  create<nonspec>([end = AtEnd(&at_end)] {}, {.after = &never});
+  EXPECT_THROW(run(), TaskError);
+  EXPECT_THAT(at_end, HasSubstr("in a task or while a run goes on"));
+  EXPECT_EQ(refusal(3), "");
+}
+
+TEST_F(Configure, LeavesTheCountersOfActorsAsTheyAre) {
+  create<nonspec>(
+      [] {
+        for (int i = 0; i < 5; ++i) {
+          const auto clock = spawn<Clock>();
+          clock.send(Tick{});
+          clock.stop();
+        }
+      },
+      {});
+  run();
+  const ActorCounters before = actor_counters();
+  EXPECT_GE(before.spawned, 5u);
+  use_workers(3);
+  const ActorCounters after = actor_counters();
+  EXPECT_EQ(after.spawned, before.spawned);
+  EXPECT_EQ(after.stopped, before.stopped);
+  EXPECT_EQ(after.messages_handled, before.messages_handled);
+}
+
+std::atomic<int> ended{0}, ran{0};
+
+struct OfAThread {
+  ~OfAThread() {
+    if (!is_workers) return;
+    ++ended;
+    create<nonspec>([] { ++ran; }, {.on = 7});
+  }
+  bool is_workers = false;
+};
+
+TEST_F(Configure, RunsTasksThatThreadLocalObjectsOfEndingWorkersCreate) {
+  for (const unsigned workers : {1u, 2u, 8u}) {
+    use_workers(4);
+    ended = ran = 0;
+    std::atomic<int> here{0};
+    for (int i = 0; i < 4; ++i)
+      create<nonspec>(
+          [&here] {
+            static thread_local OfAThread object;
+            object.is_workers = engine::current_thread->number != 0;
+            const auto end = std::chrono::steady_clock::now() + 5s;
+            for (++here; here < 4 && std::chrono::steady_clock::now() < end;) std::this_thread::yield();
+          },
+          {});
+    run();
+    use_workers(workers);
+    EXPECT_NE(ended, 0);
+    run();
+    EXPECT_EQ(ran, ended);
+  }
+}
+
+/// Another library's algorithm may begin at any time: it waits, or configure() is refused.
+TEST_F(Configure, MayBeCalledBesideAlgorithmsOfOtherThreads) {
+  std::atomic<bool> must_end{false};
+  std::atomic<int> wrong{0};
+  const auto loop = [&] {
+    while (!must_end) {
+      std::atomic<int> sum{0};
+      parallel_for(0, 100, [&sum](int i) { sum += i; });
+      if (sum != 4950) ++wrong;
+    }
+  };
+  std::thread one(loop), other(loop);
+  for (unsigned i = 0; i < 300; ++i) {
+    const std::string text = refusal(1 + i % 3);
+    if (!text.empty())
+      EXPECT_THAT(text, AnyOf(HasSubstr("while a run goes on"), HasSubstr("there are tasks")));
+    std::this_thread::yield();
+  }
+  must_end = true;
+  one.join();
+  other.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
