@@ -212,7 +212,7 @@ inline std::string configured_beside_event() {
          "configure() before they are made, or after run()";
 }
 
-/// Of a loop that goes by steps.
+/// A loop whose step is below 1.
 inline std::string step_not_positive(long long step) {
   return "parallel_for() is called with step " + std::to_string(step) +
          ", but its steps go up: pass 1 or more";

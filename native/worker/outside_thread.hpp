@@ -20,7 +20,7 @@ struct OutsideThread : engine::ThreadState {
   OutsideThread& operator=(const OutsideThread&) = delete;
   CellCache cells;
   Reached::Place& place;
-  /// What this thread creates is kept here and not handed over, if this is not null: see Keeping.
+  /// Not null: tasks that this thread creates are kept here and not handed over, see Keeping.
   Chain* kept = nullptr;
   std::uint64_t joined_run = 0;  ///< the last run that an algorithm of this thread was part of
 };

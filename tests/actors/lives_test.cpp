@@ -196,7 +196,7 @@ TEST_F(Lives, AFailureEndsTheRunWithTheActorsNameAndTheNextRunWorks) {
   EXPECT_EQ(Counted::handled, 1);
 }
 
-/// It is the failed run's, as all that destructors of dropped tasks do.
+/// Destructors of dropped tasks are a part of the failed run.
 TEST_F(Lives, AMessageThatADroppedTaskSendsAtItsEndIsADeadLetter) {
   const auto counted = spawn<Counted>();
   run();

@@ -76,7 +76,7 @@ ERROR_CASE(a_destructor_of_an_untimestamped_task_that_creates_a_timestamped_one,
   run();
 }
 
-/// What it says is the same for both, and nothing is left of what it was about to run.
+/// Both calls end with the same sentence, and no task of the algorithm is left.
 CASE(a_destructor_of_a_dropped_task_cannot_run_tasks) {
   ran = 0;
   std::vector<std::string> errors;
