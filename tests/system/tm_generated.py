@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from rubato.process.preload import preloadable
 from rubato.tm import check as tm_check
+from rubato.tm.methods import ALGORITHMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ PARTS = ROOT / "tests/tm/generated"
 FLAGS = ["-std=c++20", "-fgnu-tm", "-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize", "-fno-tree-pre",
          "-fno-thread-jumps", "-w", f"-I{PARTS}"]  # fmt: skip
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
-METHODS = ("adaptive", "adaptive:1", "adaptive-all:1", "serial", "eager", "lazy", "norec", "rtm")
+METHODS = ("adaptive", "adaptive:1", "adaptive-all:1", *ALGORITHMS)
 GCC_METHODS = ("ml_wt", "gl_wt")
 LAST_RESORT = 1800
 

@@ -1,7 +1,7 @@
-// Reads that are validated by value under one sequence lock, stores that are kept until commit: the software
-// transactions of norec and of rtm (T43, T45; Dalessandro, Spear and Scott, PPoPP 2010). Invariant: all
-// values read so far were in memory together at `snapshot`; when the sequence has moved, they are compared
-// once more before anything else is read.
+// Reads that are validated by value under one sequence lock: of norec, tml and rtm's software transactions.
+// And stores that are kept until commit, of all but tml (T43, T45; Dalessandro, Spear and Scott, PPoPP 2010).
+// Invariant: all values read so far were in memory together at `snapshot`; when the sequence has moved, they
+// are compared once more before anything else is read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -104,7 +104,13 @@ struct Access : BufferedAccess<ValueReads> {
 
 inline void begin(Thread& thread) {
   note_stack(thread);
-  take_snapshot(thread, sequence.wait_until_free());
+  take_snapshot(thread, sequence.wait_at_begin(thread.line));
+}
+
+/// At the commit of a transaction that wrote nothing: whom it has to wait for (T37).
+inline void note_reads(Thread& thread) {
+  thread.commit_time = thread.snapshot > quiesced.load(std::memory_order_relaxed) ? thread.snapshot : 0;
+  thread.era = shared.era.load(std::memory_order_relaxed);
 }
 
 inline bool commit(Thread& thread) {
@@ -117,8 +123,7 @@ inline bool commit(Thread& thread) {
   }
   thread.was_read_only = thread.writes.empty();
   if (thread.was_read_only) {
-    thread.commit_time = thread.snapshot > quiesced.load(std::memory_order_relaxed) ? thread.snapshot : 0;
-    thread.era = shared.era.load(std::memory_order_relaxed);
+    note_reads(thread);
     return true;
   }
   let_others_in();

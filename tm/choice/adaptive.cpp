@@ -38,7 +38,7 @@ void begin_window(std::uint64_t now) {
   for_each_thread(
       [](Thread& thread) { thread.committed_at_window = thread.committed.load(std::memory_order_relaxed); });
   adapting.began = now;
-  earliest_end.store(now + Chooser::kWindow, std::memory_order_relaxed);
+  earliest_end.store(now + adapting.chooser.shortest_window(), std::memory_order_relaxed);
 }
 
 Window window_until(std::uint64_t now) {
@@ -87,7 +87,7 @@ void look_less_or_more(Thread& thread, std::uint64_t now) {
 void end_window(const Thread& thread, std::uint64_t now) {
   if (adapting.next == adapting.now) {
     const Window window = window_until(now);
-    if (!Chooser::is_over(window)) return;
+    if (!adapting.chooser.is_over(window)) return;
     adapting.next = adapting.chooser.next(window);
   }
   if (change_to_next(thread)) begin_window(nanoseconds());
@@ -104,6 +104,9 @@ void start_adapting() {
         options.may_keep_stores || id == Regime::kHardware || !algorithm(id).keeps_stores();
     if (is_allowed && algorithm(id).prepare()) candidates |= 1u << id;
   }
+  // Hardware runs writers beside each other, too: no time goes into trying one writer at a time.
+  const bool has_hardware = (candidates >> Regime::kHardware & 1) != 0;
+  if (has_hardware && !options.may_keep_stores) candidates &= ~Chooser::bit(AlgorithmId::tml);
   adapting.chooser = Chooser(candidates);
   begin_window(nanoseconds());
 }

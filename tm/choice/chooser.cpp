@@ -4,9 +4,14 @@
 namespace rubato::tm {
 namespace {
 
-constexpr double kHysteresis = 1.05, kClearLoss = 0.5;
+constexpr double kHysteresis = 1.05, kClearLoss = 0.5, kLoss = 0.8;
 constexpr double kLowestUsualRate = 0.75, kHighestUsualRate = 1.25;
 constexpr double kWeightOfOld = 0.875;  // of the settled rate, which follows slow changes
+
+double rate_of(const Window& window) {
+  if (window.nanoseconds == 0) return 0;
+  return static_cast<double>(window.commits) / static_cast<double>(window.nanoseconds);
+}
 
 }  // namespace
 
@@ -18,9 +23,7 @@ AlgorithmId Chooser::next(const Window& window) {
     state_ = State::alone;
     return now_ = AlgorithmId::serial;
   }
-  const double rate = window.nanoseconds != 0
-                          ? static_cast<double>(window.commits) / static_cast<double>(window.nanoseconds)
-                          : 0;
+  const double rate = rate_of(window);
   time_ += window.nanoseconds;
   if (is_trying()) trying_time_ += window.nanoseconds;
   if (rate > score(now_)) note(now_, rate, window.commits);
@@ -122,6 +125,13 @@ AlgorithmId Chooser::stay(double rate, const Window& window) {
 void Chooser::note(AlgorithmId id, double rate, std::uint64_t commits) {
   score(id) = rate;
   commits_[static_cast<std::size_t>(id)] = commits;
+}
+
+bool Chooser::is_lost(const Window& window) const {
+  if (!is_challenged() || window.commits < kFewestCommits) return false;
+  const double share = score(best_) != 0 ? rate_of(window) / score(best_) : 1;
+  return (window.nanoseconds >= kHopelessWindow && share < kClearLoss) ||
+         (window.nanoseconds >= kLosingWindow && share < kLoss);
 }
 
 bool Chooser::wins(AlgorithmId challenger) {

@@ -23,10 +23,13 @@ class Chooser {
  public:
   static constexpr std::uint64_t kWindow = 2'000'000, kFewestCommits = 64;  ///< both, unless it takes long
   static constexpr std::uint64_t kLongestWindow = 16'000'000;
-  static bool is_over(const Window& window) {
-    return window.nanoseconds >= kWindow &&
-           (window.commits >= kFewestCommits || window.nanoseconds >= kLongestWindow);
+  static constexpr std::uint64_t kHopelessWindow = kWindow / 4, kLosingWindow = kWindow / 2;
+  bool is_over(const Window& window) const {
+    return is_lost(window) || (window.nanoseconds >= kWindow &&
+                               (window.commits >= kFewestCommits || window.nanoseconds >= kLongestWindow));
   }
+  /// No window of now() is over before.
+  std::uint64_t shortest_window() const { return is_challenged() ? kHopelessWindow : kWindow; }
 
   /// `candidates`: bits by AlgorithmId. The serial algorithm is always one.
   constexpr explicit Chooser(std::uint32_t candidates = 1)
@@ -40,6 +43,7 @@ class Chooser {
   bool is_trying() const { return state_ != State::alone && state_ != State::settled; }
   std::uint64_t changes() const { return changes_; }  ///< of the best
   std::uint64_t windows(AlgorithmId id) const { return windows_[static_cast<std::size_t>(id)]; }
+  static constexpr std::uint32_t bit(AlgorithmId id) { return 1u << static_cast<unsigned>(id); }
 
  private:
   enum class State : std::uint8_t {
@@ -58,12 +62,16 @@ class Chooser {
   static constexpr std::uint64_t kLongWindowsAtFirst = 40;  ///< before any is given to another
   static constexpr std::uint8_t kLossesToSitOut = 2;
 
-  static constexpr std::uint32_t bit(AlgorithmId id) { return 1u << static_cast<unsigned>(id); }
   /// The algorithm that several threads run before any other was tried.
   static constexpr AlgorithmId first_of(std::uint32_t candidates) {
     return (candidates & bit(AlgorithmId::rtm)) != 0 ? AlgorithmId::rtm : AlgorithmId::serial;
   }
   double& score(AlgorithmId id) { return scores_[static_cast<std::size_t>(id)]; }
+  double score(AlgorithmId id) const { return scores_[static_cast<std::size_t>(id)]; }
+  /// Another than the best runs, to be compared with it.
+  bool is_challenged() const { return state_ == State::trying || state_ == State::challenging; }
+  /// Is now() so much slower than the best that the rest of its window would only cost time?
+  bool is_lost(const Window& window) const;
   void note(AlgorithmId id, double rate, std::uint64_t commits);
   /// Is it better than the best so far by more than the hysteresis and what chance explains?
   bool wins(AlgorithmId challenger);

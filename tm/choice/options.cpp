@@ -30,8 +30,8 @@ struct Name {
 constexpr Name kOurs[] = {RUBATO_TM_ALGORITHMS(RUBATO_TM_NAMED)};
 #undef RUBATO_TM_NAMED
 /// GCC's methods and the nearest of ours (T50). All of GCC's write in place, so these do, too.
-constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},      {"gl_wt", AlgorithmId::eager},
-                         {"htm", AlgorithmId::rtm},          {"serialirr_onwrite", AlgorithmId::eager},
+constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},      {"gl_wt", AlgorithmId::tml},
+                         {"htm", AlgorithmId::rtm},          {"serialirr_onwrite", AlgorithmId::tml},
                          {"serialirr", AlgorithmId::serial}, {"serial", AlgorithmId::serial}};
 
 template <std::size_t n>

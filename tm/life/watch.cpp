@@ -15,7 +15,8 @@ constexpr std::uintptr_t kWord = 8;
 
 Signature reads_of(Thread& thread) {
   Signature reads;
-  if (thread.mode != Mode::concurrent) {  // serial, without a log of reads
+  if (thread.mode != Mode::concurrent ||
+      thread.holds_sequence) {  // without a log of reads: serial, or tml's writer
     reads.add_all();
     return reads;
   }

@@ -18,9 +18,15 @@ struct Range {
 class UndoLog {
  public:
   std::size_t size() const { return words_.size(); }
+  /// How many values are kept: counted from the last one on, for a profile.
+  std::size_t count() {
+    std::size_t count = 0;
+    for (std::size_t end = words_.size(); end > 0; ++count) end -= 2 + words_in(words_[end - 2]);
+    return count;
+  }
 
   void save(const void* address, std::size_t bytes) {
-    const std::size_t data = (bytes + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t);
+    const std::size_t data = words_in(bytes);
     std::uintptr_t* const entry = words_.extend(data + 2);
     std::memcpy(entry, address, bytes);
     entry[data] = bytes;
@@ -40,7 +46,7 @@ class UndoLog {
     while (end > size) {
       const std::uintptr_t address = words_[end - 1];
       const std::size_t bytes = words_[end - 2];
-      end -= 2 + (bytes + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t);
+      end -= 2 + words_in(bytes);
       const char* const old = reinterpret_cast<const char*>(&words_[end]);
       if (drops_.empty() && gone_count == 0 && (address >= dead.last || address + bytes <= dead.first)) {
         std::memcpy(reinterpret_cast<void*>(address), old, bytes);
@@ -64,11 +70,15 @@ class UndoLog {
   void shrink() { words_.shrink(); }
 
  private:
+  static std::size_t words_in(std::size_t bytes) {
+    return (bytes + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t);
+  }
+
   /// For the fault: once more, the wrong way round. The entries' beginnings are found from their ends.
   void restore_in_order(std::size_t size) {
     Buffer<std::size_t> beginnings;
     for (std::size_t end = words_.size(); end > size; end = beginnings.back()) {
-      beginnings.push(end - 2 - (words_[end - 2] + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t));
+      beginnings.push(end - 2 - words_in(words_[end - 2]));
     }
     while (!beginnings.empty()) {
       const std::size_t beginning = beginnings.back();

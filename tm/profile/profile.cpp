@@ -80,12 +80,17 @@ struct CountedAccess {
   }
 };
 
+/// Records or words that the transaction writes; old values by tml, which keeps nothing else.
+std::size_t writes_of(Thread& thread) {
+  if (!thread.writes.empty()) return thread.writes.size();
+  return thread.holds_sequence && thread.locked.empty() ? thread.undo.count() : thread.locked.size();
+}
+
 /// The algorithms of a thread that has a profile: their barriers count, and their commits note how much the
 /// logs hold, which is not there any more when the transaction has ended.
 template <const Algorithm& original>
 bool commit_noted(Thread& thread) {
-  const std::size_t writes = thread.writes.empty() ? thread.locked.size() : thread.writes.size();
-  thread.profile->note({thread.reads.size() + thread.values.size(), writes});
+  thread.profile->note({thread.reads.size() + thread.values.size(), writes_of(thread)});
   return original.commit(thread);
 }
 template <const Algorithm& original>

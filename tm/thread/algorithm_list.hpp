@@ -10,5 +10,6 @@
   X(eager, kEager)   /* in place, under records */          \
   X(lazy, kLazy)     /* at commit, under records */         \
   X(norec, kNorec)   /* at commit, one sequence lock */     \
-  X(rtm, kRtm)       /* in hardware, else as norec */
+  X(rtm, kRtm)       /* in hardware, else as norec */  \
+  X(tml, kTml)       /* in place, one sequence lock */
 // clang-format on

@@ -10,7 +10,7 @@ namespace rubato::tm {
 
 struct Options {
   bool undo_always = false;    ///< ITM_DEFAULT_METHOD=serial: serial transactions never run uninstrumented
-  bool trusts_values = false;  ///< norec does not quiesce: its reads are validated by value (T43)
+  bool trusts_values = false;  ///< norec and tml do not quiesce: reads are validated by value (T43)
   bool is_clock_deferred = false;  ///< commits do not move the clock of records (T46)
   bool is_adaptive = false;        ///< the algorithm is chosen at run time (T50)
   std::uint32_t turns = 0;         ///< adaptive:N: the algorithms take turns, after N commits of a thread

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tm/thread/line.hpp"
 #include "tm/thread/waiting.hpp"
 
 namespace rubato::tm {
@@ -24,6 +25,19 @@ class SequenceLock {
       wait_until<A>(
           turn_, turn, waited_, false, [this] { return value_.load(std::memory_order_acquire) % 2 == 0; },
           [] {});
+    }
+  }
+
+  /// For a transaction that begins. While it waits for a writer it has read nothing, so that no commit needs
+  /// to wait for it: it counts as new (T36). It counts as one without a snapshot before it looks again.
+  /// @returns the value, which is even.
+  std::uint64_t wait_at_begin(Line<A>& line) {
+    while (true) {
+      const std::uint64_t value = value_.load(std::memory_order_seq_cst);
+      if (__builtin_expect(value % 2 == 0, true)) return value;
+      line.snapshot.store(kNew, std::memory_order_release);
+      wait_until_free();
+      line.snapshot.exchange(0, std::memory_order_seq_cst);
     }
   }
 
@@ -56,6 +70,8 @@ class SequenceLock {
   }
 
  private:
+  static constexpr std::uint64_t kNew = ~std::uint64_t{0};
+
   alignas(64) typename A::template atomic<std::uint64_t> value_{2};
   typename A::template atomic<std::uint32_t> turn_{0};  ///< what waiters sleep on
   typename A::template atomic<std::uint32_t> waited_{0};

@@ -123,13 +123,14 @@ struct Thread {
   UndoLog undo;
   Buffer<ReadRecord> reads;
   Buffer<LockedRecord> locked;
-  Buffer<ValueRead> values;    ///< norec's reads
+  Buffer<ValueRead> values;    ///< reads of norec and tml
   WriteSet writes;             ///< stores that lazy and norec keep until commit
-  std::uint64_t snapshot = 0;  ///< of the current attempt; odd while it holds norec's sequence
+  std::uint64_t snapshot = 0;  ///< of the current attempt; odd while it holds the sequence
   std::uintptr_t stack_first = 0, stack_last = 0;  ///< the thread's own stack; 0: not asked for yet
-  std::uintptr_t stack_end = 0;   ///< of the stack that the transaction began on, for lazy and norec
-  bool has_locked_stack = false;  ///< lazy, norec: it has written its own stack in place, under a lock
-  bool holds_sequence = false;    ///< norec's lock for that: others that are inside may wait for it
+  std::uintptr_t stack_end = 0;  ///< of the stack that the transaction began on, for lazy and norec
+  bool has_locked_stack =
+      false;  ///< lazy, norec: it has written its own stack in place, under a lock; tml: memory
+  bool holds_sequence = false;  ///< norec's lock for that, and tml's: others that are inside may wait for it
   std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: no others
   std::uint64_t era = 0;          ///< of commit_time, where it is needed after the commit
   bool was_read_only = false;

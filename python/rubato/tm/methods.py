@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-ALGORITHMS = ("serial", "eager", "lazy", "norec", "rtm")
+ALGORITHMS = ("serial", "eager", "lazy", "norec", "rtm", "tml")
 #: All that RUBATO_ITM_METHOD may be.
 METHODS = ("adaptive", "adaptive-all", *ALGORITHMS)
 #: On every machine: no instructions for hardware transactions are needed.

@@ -15,7 +15,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 
 /// A program of which each algorithm commits so many transactions a millisecond.
 struct Rates {
-  double serial, eager, lazy, norec, rtm = 0;
+  double serial, eager, lazy, norec, rtm = 0, tml = 0;
   double of(AlgorithmId id) const {
     switch (id) {
       case AlgorithmId::serial:
@@ -28,6 +28,8 @@ struct Rates {
         return norec;
       case AlgorithmId::rtm:
         return rtm;
+      case AlgorithmId::tml:
+        return tml;
     }
     return 0;
   }
@@ -215,10 +217,29 @@ TEST(Chooser, WhatIsNoCandidateIsNeverTried) {
 }
 
 TEST(Chooser, AWindowNeedsTimeAndCommitsOrALongTime) {
-  EXPECT_FALSE(Chooser::is_over({Chooser::kWindow - 1, 1'000'000, 2}));
-  EXPECT_FALSE(Chooser::is_over({Chooser::kWindow, Chooser::kFewestCommits - 1, 2}));
-  EXPECT_TRUE(Chooser::is_over({Chooser::kWindow, Chooser::kFewestCommits, 2}));
-  EXPECT_TRUE(Chooser::is_over({Chooser::kLongestWindow, 0, 2}));
+  const Chooser chooser;
+  EXPECT_FALSE(chooser.is_over({Chooser::kWindow - 1, 1'000'000, 2}));
+  EXPECT_FALSE(chooser.is_over({Chooser::kWindow, Chooser::kFewestCommits - 1, 2}));
+  EXPECT_TRUE(chooser.is_over({Chooser::kWindow, Chooser::kFewestCommits, 2}));
+  EXPECT_TRUE(chooser.is_over({Chooser::kLongestWindow, 0, 2}));
+}
+
+TEST(Chooser, AWindowInWhichACandidateClearlyLosesEndsEarly) {
+  constexpr std::uint64_t kHopeless = Chooser::kHopelessWindow, kLosing = Chooser::kLosingWindow;
+  Chooser chooser(1u | 1u << static_cast<unsigned>(AlgorithmId::tml));
+  const Window best{Chooser::kWindow, Chooser::kWindow / 1000, 2};
+  while (chooser.now() == AlgorithmId::serial) {
+    EXPECT_FALSE(chooser.is_over({kHopeless, 100, 2})) << "the best";
+    EXPECT_EQ(chooser.shortest_window(), Chooser::kWindow);
+    chooser.next(best);
+  }
+  EXPECT_EQ(chooser.shortest_window(), kHopeless);
+  EXPECT_TRUE(chooser.is_over({kHopeless, kHopeless * 49 / 100'000, 2}));
+  EXPECT_FALSE(chooser.is_over({kHopeless - 1, kHopeless * 49 / 100'000, 2}));
+  EXPECT_FALSE(chooser.is_over({kHopeless, kHopeless * 51 / 100'000, 2}));
+  EXPECT_TRUE(chooser.is_over({kLosing, kLosing * 79 / 100'000, 2}));
+  EXPECT_FALSE(chooser.is_over({kLosing, kLosing * 81 / 100'000, 2}));
+  EXPECT_FALSE(chooser.is_over({kLosing, Chooser::kFewestCommits - 1, 2})) << "chance";
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ __attribute__((transaction_pure, noinline)) void promise() { find_promise()(); }
 bool waits_at_commit() {
   const char* const method = std::getenv("RUBATO_ITM_METHOD");
   return method != nullptr && (std::strcmp(method, "eager") == 0 || std::strcmp(method, "lazy") == 0 ||
-                               std::strcmp(method, "norec") == 0);
+                               std::strcmp(method, "norec") == 0 || std::strcmp(method, "tml") == 0);
 }
 
 constexpr std::size_t kBytes = 1000;
