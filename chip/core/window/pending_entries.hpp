@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -34,9 +35,16 @@ class PendingEntries {
   }
   /// The listed load is done.
   void end_load(const WindowEntry& e) { loads_.remove(e.address, e.insn.bytes); }
-  /// Forgets what is done. end_load() has been called for the loads.
-  void erase_done() {
-    std::erase_if(positions_, [this](std::uint64_t position) { return buffer_[position].is_done(); });
+  /// The index of the first one at `position` or behind.
+  std::size_t index_from(std::uint64_t position) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(positions_, position) - positions_.begin());
+  }
+  /// Forgets what is done, of those at `position` or behind. end_load() has been called for the loads.
+  void erase_done(std::uint64_t position) {
+    const auto first = positions_.begin() + static_cast<std::ptrdiff_t>(index_from(position));
+    const auto gone =
+        std::remove_if(first, positions_.end(), [this](std::uint64_t p) { return buffer_[p].is_done(); });
+    positions_.erase(gone, positions_.end());
   }
   /// The youngest instruction, a load, is squashed.
   void drop_load(const WindowEntry& e) {
@@ -51,13 +59,10 @@ class PendingEntries {
   /// The position of the youngest load before `position` that is not done and shares a byte with `e`; 0:
   /// none.
   std::uint64_t older_load_of(const WindowEntry& e, std::uint64_t position) const {
-    if (!loads_.may_have(e.address, e.insn.bytes)) return 0;
-    for (auto i = positions_.rbegin(); i != positions_.rend(); ++i) {
-      const WindowEntry& o = buffer_[*i];
-      if (*i >= position || !o.is_load() || o.is_done()) continue;
-      if (o.address < e.address + e.insn.bytes && e.address < o.address + o.insn.bytes) return *i;
-    }
-    return 0;
+    // A listed load is one of those itself.
+    const bool may_be = e.is_listed ? loads_.may_have_others(e.address, e.insn.bytes)
+                                    : loads_.may_have(e.address, e.insn.bytes);
+    return may_be ? find_older_load_of(e, position) : 0;
   }
 
   // ---- Loads that wait until the L1 has a store ----
@@ -72,6 +77,16 @@ class PendingEntries {
   }
 
  private:
+  /// Not inline: seldom called.
+  [[gnu::noinline]] std::uint64_t find_older_load_of(const WindowEntry& e, std::uint64_t position) const {
+    for (std::size_t i = index_from(position); i-- != 0;) {
+      const WindowEntry& o = buffer_[positions_[i]];
+      if (!o.is_load() || o.is_done()) continue;
+      if (o.address < e.address + e.insn.bytes && e.address < o.address + o.insn.bytes) return positions_[i];
+    }
+    return 0;
+  }
+
   ReorderBuffer& buffer_;
   std::vector<std::uint64_t> positions_;
   WordCounts loads_;  // not done

@@ -52,6 +52,10 @@ class WordCounts {
   bool may_have(Addr address, unsigned bytes) const {
     return (counts_[index(address)] | counts_[index(address + bytes - 1)]) != 0;
   }
+  /// The same beside one that add() was called for with these words.
+  bool may_have_others(Addr address, unsigned bytes) const {
+    return (counts_[index(address)] | counts_[index(address + bytes - 1)]) > 1;
+  }
 
  private:
   static std::size_t index(Addr address) { return (address >> 3) % 256; }

@@ -118,11 +118,13 @@ void WindowCore::resolve() {
   commit_.retire();
 }
 
-// In the order of the program, so that one pass knows all that has become known.
+// In the order of the program, so that one pass knows all that has become known. Older instructions than the
+// news do not wait for it.
 void WindowCore::issue_pending() {
-  while (w_.issue.take_news()) {
+  for (std::uint64_t from; (from = w_.issue.take_news()) != WindowIssue::kNoNews;) {
     const std::uint64_t squashes = w_.stats.squashes;
-    for (std::size_t i = 0; i < w_.pending.size() && w_.stats.squashes == squashes; ++i) {
+    for (std::size_t i = w_.pending.index_from(from); i < w_.pending.size() && w_.stats.squashes == squashes;
+         ++i) {
       const std::uint64_t position = w_.pending[i];
       WindowEntry& e = w_.buffer[position];
       if (e.state == State::hangs) {
@@ -138,7 +140,7 @@ void WindowCore::issue_pending() {
         loads_.perform(position, std::max(e.issued, w_.now), false);
       }
     }
-    w_.pending.erase_done();
+    w_.pending.erase_done(from);
     if (w_.stats.squashes == squashes) w_.issue.take_news();
   }
 }

@@ -1,6 +1,6 @@
 // The issue of a window core's instructions (K68): the first cycle with a port, once all operands are there.
 // An instruction with an operand of unknown time is listed. When a listed instruction's completion becomes
-// known, others may be able to issue: the core goes through the list.
+// known, younger ones may be able to issue: the core goes through the list from there on.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -72,12 +72,13 @@ class WindowIssue {
     e.state = WindowEntry::State::done;
     registers_.settle(e.insn, position, complete);
     if (!e.is_listed) return;
-    has_news_ = true;
+    news_ = std::min(news_, position);
     point_.end_wait_for_branch(position, complete);
   }
-  /// A listed instruction has been settled since the last call.
-  bool take_news() { return std::exchange(has_news_, false); }
-  bool has_news() const { return has_news_; }
+  static constexpr std::uint64_t kNoNews = ~std::uint64_t{0};
+  /// The position of the oldest listed instruction that has been settled since the last call, or kNoNews.
+  std::uint64_t take_news() { return std::exchange(news_, kNoNews); }
+  bool has_news() const { return news_ != kNoNews; }
   /// The youngest instruction, `e`, is squashed at `now`.
   void undo(const WindowEntry& e, std::uint64_t now) {
     registers_.undo(e, buffer_);
@@ -91,7 +92,7 @@ class WindowIssue {
   RegisterTimes registers_;
   IssuePorts ports_;
   Latencies latency_;
-  bool has_news_ = false;
+  std::uint64_t news_ = kNoNews;
 };
 
 }  // namespace rubato::chip

@@ -106,16 +106,36 @@ TEST_F(WindowIssueTest, AnInstructionBehindAMissIsListedUntilThatHasPerformed) {
   EXPECT_EQ(listed(), (std::vector<std::uint64_t>{1, 2}));
 
   issue.settle(load, 1, 40);
-  EXPECT_TRUE(issue.take_news());
-  EXPECT_FALSE(issue.take_news());
+  EXPECT_EQ(issue.take_news(), 1U);
+  EXPECT_EQ(issue.take_news(), WindowIssue::kNoNews);
   ASSERT_TRUE(issue.issue(sum));
   EXPECT_EQ(sum.issued, 40U);
   issue.complete(sum, 2);
   EXPECT_EQ(sum.complete, 41U);
-  EXPECT_TRUE(issue.take_news());
+  EXPECT_EQ(issue.take_news(), 2U);
   pending.end_load(load);
-  pending.erase_done();
+  pending.erase_done(2);
+  EXPECT_EQ(listed(), (std::vector<std::uint64_t>{1}));
+  pending.erase_done(1);
   EXPECT_TRUE(listed().empty());
+}
+
+TEST_F(WindowIssueTest, NewsNameTheOldestThatHasBecomeKnown) {
+  WindowEntry& first = add_miss(5);
+  WindowEntry& second = add_miss(6, 0x200);
+  WindowEntry& third = add_miss(7, 0x300);
+  issue.settle(third, 3, 30);
+  issue.settle(second, 2, 40);
+  EXPECT_TRUE(issue.has_news());
+  const std::uint64_t from = issue.take_news();
+  EXPECT_EQ(from, 2U);
+  EXPECT_FALSE(issue.has_news());
+  EXPECT_EQ(pending.index_from(from), 1U);
+  pending.erase_done(from);
+  EXPECT_EQ(listed(), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(pending.index_from(2), 1U) << "none is left there";
+  issue.settle(first, 1, 50);
+  EXPECT_EQ(issue.take_news(), 1U);
 }
 
 TEST_F(WindowIssueTest, AnInstructionBehindTwoMissesWaitsForTheLater) {
@@ -245,6 +265,14 @@ TEST_F(WindowIssueTest, ALoadThatHasPerformedHoldsUpNoOther) {
   issue.settle(load, 1, 40);
   pending.end_load(load);
   EXPECT_EQ(pending.older_load_of(e, 2), 0U);
+}
+
+TEST_F(WindowIssueTest, AListedLoadIsNotHeldUpByItself) {
+  const WindowEntry& alone = add_miss(5, 0x104);  // two words
+  EXPECT_EQ(pending.older_load_of(alone, 1), 0U);
+  const WindowEntry& second = add_miss(6, 0x108);
+  EXPECT_EQ(pending.older_load_of(second, 2), 1U);
+  EXPECT_EQ(pending.older_load_of(alone, 1), 0U) << "a younger one holds up none";
 }
 
 TEST_F(WindowIssueTest, ASquashedLoadIsForgottenWithItsWaits) {
