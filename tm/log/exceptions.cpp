@@ -106,7 +106,12 @@ const Range* Exceptions::ranges(const Mark& mark) {
 }
 
 void Exceptions::roll_back_to(const Mark& mark) {
-  if (objects_.size() == mark.objects && caught_ == mark.caught && in_flight_ == mark.in_flight) return;
+  if (objects_.size() != mark.objects || caught_ != mark.caught || in_flight_ != mark.in_flight)
+    clean_up(mark);
+  set_uncaught_count(mark.uncaught);  // also of exceptions that the library does not know, as of operator new
+}
+
+void Exceptions::clean_up(const Mark& mark) {
   if (__cxa_tm_cleanup != nullptr) {
     if (caught_ > mark.caught) __cxa_tm_cleanup(nullptr, nullptr, caught_ - mark.caught);
     if (in_flight_ != mark.in_flight && in_flight_ != nullptr) __cxa_tm_cleanup(nullptr, in_flight_, 0);
@@ -119,7 +124,6 @@ void Exceptions::roll_back_to(const Mark& mark) {
   objects_.resize_down(mark.objects);
   caught_ = mark.caught;
   in_flight_ = mark.in_flight;
-  set_uncaught_count(mark.uncaught);
 }
 
 void Exceptions::end() {

@@ -58,6 +58,7 @@ class Exceptions {
   };
 
   bool is_in_object(const void* p, std::size_t first_object);
+  void clean_up(const Mark& mark);
   void end();
   void forget();
   const Range* ranges(const Mark& mark);

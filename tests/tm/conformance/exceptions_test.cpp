@@ -141,6 +141,36 @@ TEST(Exceptions, AnExceptionWhoseConstructorThrowsIsReplaced) {
   EXPECT_EQ(std::uncaught_exceptions(), 0);
 }
 
+std::size_t too_large = std::size_t{1} << 62;
+
+/// Restarts a transaction whose stores are kept until commit.
+struct RestartsWhenDestroyed {
+  __attribute__((transaction_safe)) ~RestartsWhenDestroyed() {
+    x = x + 1;
+    _ITM_dropReferences(&x, sizeof x);
+  }
+};
+__attribute__((noinline, transaction_safe)) char* allocate(std::size_t bytes) { return new char[bytes]; }
+__attribute__((noinline, transaction_safe)) void allocate_too_much() {
+  const RestartsWhenDestroyed destroyed;
+  *allocate(too_large) = 1;
+}
+
+// operator new throws without the library: only the count of the thread tells.
+TEST(Exceptions, OfOperatorNewDoNotCountAfterARestart) {
+  SKIP_ON_GCC("_ITM_dropReferences ends the program");
+  int caught = 0;
+  for (int i = 0; i < 5; ++i) {
+    try {
+      __transaction_atomic { allocate_too_much(); }
+    } catch (const std::bad_alloc&) {
+      ++caught;
+    }
+    EXPECT_EQ(std::uncaught_exceptions(), 0);
+  }
+  EXPECT_EQ(caught, 5);
+}
+
 template <class T>
 void leaves_a_transaction(T value) {
   bool is_caught = false;
