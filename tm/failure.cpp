@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tm/uncancelled.hpp"
+
 namespace rubato::tm {
 namespace {
 
@@ -18,6 +20,7 @@ void print(const char* format, std::va_list arguments) {
   length = kPrefix + (length < 0 ? 0 : length);
   if (length > static_cast<int>(sizeof text) - 2) length = sizeof text - 2;
   text[length++] = '\n';
+  const Uncancelled uncancelled;  // callers hold locks, or the serial transaction's place
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, static_cast<std::size_t>(length));
 }
 

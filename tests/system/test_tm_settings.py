@@ -13,6 +13,9 @@ from rubato.errors import UsageError
 from rubato.tm import settings
 from rubato.tm.methods import METHODS
 
+#: Of one program, which would wait for ever.
+LAST_RESORT_SECONDS = 300
+
 #: Variable, a value that is right, two that are not, and what is said to be expected.
 SETTINGS = [
     ("RUBATO_ITM_ORECS", "1024", ["1000", "8388608"], "a power of two from 1024 to 4194304"),
@@ -61,3 +64,37 @@ def test_a_misspelt_name_is_one_sentence(program: list[str]) -> None:
     assert said(program, RUBATO_ITM_METHOD="eager", RUBATO_ITMS="1") == ""
     with pytest.raises(UsageError, match="RUBATO_ITM_METOD is no setting"):
         settings.refuse_wrong({"RUBATO_ITM_METOD": "eager"})
+
+
+FIRST_TRANSACTION_OF_A_CANCELLED_THREAD = """
+#include <pthread.h>
+static long x;
+static void* run(void*) {
+  pthread_cancel(pthread_self());
+  __transaction_atomic { ++x; }
+  pthread_testcancel();
+  return nullptr;
+}
+int main() {
+  pthread_t thread;
+  void* result = nullptr;
+  pthread_create(&thread, nullptr, run, nullptr);
+  pthread_join(thread, &result);
+  __transaction_atomic { ++x; }
+  return x == 2 && result == PTHREAD_CANCELED ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("variables", [{"RUBATO_ITM_METHOD": "tl2"}, {"RUBATO_ITM_PROFILE": "tm.profile"}])
+def test_a_sentence_or_profile_is_no_cancellation_point(
+    variables: dict[str, str], itm: Path, tmp_path: Path
+) -> None:
+    """What a thread's first transaction writes and opens, while it holds the library's locks."""
+    program = tmp_path / "program"
+    subprocess.run(["g++", "-fgnu-tm", "-xc++", "-", "-o", program, "-pthread"], text=True, check=True,
+                   input=FIRST_TRANSACTION_OF_A_CANCELLED_THREAD)  # fmt: skip
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "RUBATO_ITM", "ITM_"))}
+    environment = kept | variables | {"LD_PRELOAD": str(itm / "libitm.so.1")}
+    done = subprocess.run([program], env=environment, cwd=tmp_path, timeout=LAST_RESORT_SECONDS, check=False)
+    assert done.returncode == 0

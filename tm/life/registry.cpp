@@ -14,6 +14,7 @@
 #include "tm/thread/options.hpp"
 #include "tm/thread/thread.hpp"
 #include "tm/thread/transaction.hpp"
+#include "tm/uncancelled.hpp"
 
 __thread rubato::tm::Thread* rubato_tm_current = nullptr;
 
@@ -83,6 +84,7 @@ class ForkPatience {
 // forks inside a serial transaction is alone already; inside another one it must not wait for others, which
 // may wait for it.
 void before_fork() {
+  const Uncancelled uncancelled;
   Thread* const self = rubato_tm_current;
   const bool is_inside = self != nullptr && self->nesting != 0;
   const bool is_closed =
@@ -99,6 +101,7 @@ void in_parent() {
 // The child has one thread. Everything that the other threads held is free again, and so is everything that
 // before_fork() took.
 void in_child() {
+  const Uncancelled uncancelled;
   is_closed_for_fork = false;
   pthread_mutex_unlock(&registry_lock);
   Thread* const self = rubato_tm_current;
@@ -158,6 +161,7 @@ Thread* make_descriptor() {
 rubato::tm::Thread* rubato_tm_register_thread() {
   using namespace rubato::tm;
   const int saved = errno;
+  const Uncancelled uncancelled;
   pthread_mutex_lock(&registry_lock);
   set_up();
   Thread* thread = nullptr;

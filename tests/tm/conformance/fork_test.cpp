@@ -1,10 +1,12 @@
 // Children of a process whose threads run transactions (T29): they have the forking thread only, and
 // memory as it is between transactions.
 // SPDX-License-Identifier: MIT
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -165,6 +167,40 @@ TEST(Fork, InsideAPureFunctionOfATransactionGoesOnInBoth) {
   EXPECT_EQ(wrong, 0);
   is_over = true;
   other.join();
+}
+
+std::atomic<int> stage;  ///< of the next test: 1 while a transaction is under way, 2 from when it may end
+__attribute__((transaction_pure, noinline)) void stay_inside() {
+  stage = 1;
+  while (stage == 1) std::this_thread::yield();
+}
+
+// A fork that waits for transactions sleeps in between. By POSIX it is no cancellation point.
+TEST(Fork, IsNoCancellationPointWhileItWaits) {
+  SKIP_ON_GCC("the child waits for threads that are not there");
+  stage = 0;
+  std::thread other([] {
+    __transaction_atomic {
+      counter = counter + 1;
+      stay_inside();
+    }
+  });
+  while (stage != 1) std::this_thread::yield();
+  std::atomic<bool> has_forked = false;
+  std::thread forking([&] {
+    pthread_cancel(pthread_self());
+    const pid_t process = fork();
+    if (process == 0) _exit(0);
+    has_forked = true;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    waitpid(process, nullptr, 0);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  stage = 2;
+  other.join();
+  forking.join();
+  EXPECT_TRUE(has_forked);
+  __transaction_atomic { counter = 1; }
 }
 
 TEST(Fork, OfManyThreadsAtOnceEnds) {
