@@ -362,6 +362,53 @@ def test_each_forked_process_has_a_profile_of_its_own(bank: Path) -> None:
     assert (of_child["committed"], of_child["serialized"]["start serial"]) == (1, 1)
 
 
+HOLDS_THE_LOADER = r"""
+#define _GNU_SOURCE
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+void touch(long *word);
+#ifdef LIBRARY
+void touch(long *word) { __transaction_atomic { ++*word; } }
+#else
+static long x;
+static volatile int stage; /* 1: the loader is held; 2: main and its child have run their transactions */
+static int hold(struct dl_phdr_info *info, size_t size, void *unused) {
+  stage = 1;
+  while (stage == 1) sched_yield();
+  __transaction_atomic { ++x; }
+  return 1;
+}
+static void *iterate(void *unused) { dl_iterate_phdr(hold, 0); return 0; }
+int main(void) {
+  pthread_t thread;
+  int status = 1;
+  __transaction_atomic { ++x; }
+  pthread_create(&thread, 0, iterate, 0);
+  while (stage != 1) sched_yield();
+  pid_t child = fork();
+  touch(&x); /* of a module that the profile does not know yet */
+  if (child == 0) _exit(x != 2);
+  waitpid(child, &status, 0);
+  stage = 2;
+  pthread_join(thread, 0);
+  return status != 0 || x != 3;
+}
+#endif
+"""
+
+
+def test_a_profile_waits_for_no_thread_that_holds_the_loader(bank: Path) -> None:
+    """A forked child has no such thread, and in the parent that thread may wait for the profile."""
+    (bank / "holds.c").write_text(HOLDS_THE_LOADER)
+    for what in (["-DLIBRARY", "-shared", "-fPIC", "-o", "libholds.so"], ["-o", "holds", "./libholds.so", "-pthread"]):
+        subprocess.run(["gcc", *FLAGS, "holds.c", *what], cwd=bank, check=True)
+    found = profile(bank, "--profile", "holds.profile", "./holds", file="holds.profile")
+    assert sorted(site["function"] for site in found["sites"]) == ["hold", "main", "touch"]
+
+
 def test_a_program_that_is_killed_leaves_its_profile_and_its_exit_code(bank: Path) -> None:
     ran = rubato(bank, "run", "./bank", "a")
     assert ran.returncode == 128 + 6

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tm/profile/file.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
@@ -16,6 +17,10 @@
 
 #include "tm/failure.hpp"
 #include "tm/thread/records.hpp"
+
+// Weak: a static program may have no such function, and a library that needs it would need the loader by
+// name.
+extern "C" [[gnu::weak]] int _dl_find_object(void*, dl_find_object*) noexcept;
 
 namespace rubato::tm::profile {
 namespace {
@@ -122,29 +127,51 @@ Found find(std::uintptr_t address) {
   return {};
 }
 
-int add_module(dl_phdr_info* info, std::size_t, void* wanted) {
-  Word begin = ~Word{0}, end = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& part = info->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD) continue;
-    const Word at = info->dlpi_addr + part.p_vaddr;
-    if (at < begin) begin = at;
-    if (at + part.p_memsz > end) end = at + part.p_memsz;
-  }
-  const Word address = *static_cast<const std::uintptr_t*>(wanted);
-  if (address < begin || address >= end) return 0;
+struct Object {
+  Word begin, end, bias;
+  const char* name;  ///< empty: the program
+};
+
+void add_module(const Object& object) {
   Module* const module = module_at(mapped->modules);
-  if (module == nullptr) return 1;
-  module->begin = begin;
-  module->end = end;
-  module->bias = info->dlpi_addr;
-  if (info->dlpi_name != nullptr && *info->dlpi_name != '\0') {
-    std::snprintf(module->path, kPath, "%s", info->dlpi_name);
+  if (module == nullptr) return;
+  module->begin = object.begin;
+  module->end = object.end;
+  module->bias = object.bias;
+  if (object.name != nullptr && *object.name != '\0') {
+    std::snprintf(module->path, kPath, "%s", object.name);
   } else if (::readlink("/proc/self/exe", module->path, kPath - 1) < 0) {
     module->path[0] = '\0';
   }
   ++mapped->modules;
+}
+
+int add_if_wanted(dl_phdr_info* info, std::size_t, void* wanted) {
+  Object object{~Word{0}, 0, info->dlpi_addr, info->dlpi_name};
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    const Word at = info->dlpi_addr + part.p_vaddr;
+    if (at < object.begin) object.begin = at;
+    if (at + part.p_memsz > object.end) object.end = at + part.p_memsz;
+  }
+  const Word address = *static_cast<const std::uintptr_t*>(wanted);
+  if (address < object.begin || address >= object.end) return 0;
+  add_module(object);
   return 1;
+}
+
+/// dl_iterate_phdr() takes a lock of the loader. A thread that holds it may wait for the profile's own, and a
+/// forked child may have no thread that gives it back.
+void add_module_of(std::uintptr_t address) {
+  if (_dl_find_object == nullptr) {
+    ::dl_iterate_phdr(add_if_wanted, &address);
+    return;
+  }
+  dl_find_object found;
+  if (_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return;
+  add_module({reinterpret_cast<Word>(found.dlfo_map_start), reinterpret_cast<Word>(found.dlfo_map_end),
+              found.dlfo_link_map->l_addr, found.dlfo_link_map->l_name});
 }
 
 }  // namespace
@@ -194,7 +221,7 @@ Word place_of(std::uintptr_t address) {
   pthread_mutex_lock(&lock);
   Found module = find(address);
   if (module.number == 0) {
-    ::dl_iterate_phdr(add_module, &address);
+    add_module_of(address);
     module = find(address);
   }
   pthread_mutex_unlock(&lock);
