@@ -181,8 +181,9 @@ std::size_t BinaryProtocol::consume(const char* data, std::size_t n) {
   const Header h(data);
   const bool known = h.opcode <= kPrependQuiet || (h.opcode >= kTouch && h.opcode <= kGatQuiet) ||
                      h.opcode == kGatKey || h.opcode == kGatKeyQuiet;
-  if (std::uint32_t{h.key} + h.extras > h.body || h.key > kMostKey || (!known && h.key > h.body)) {
-    error(h, kInvalid);
+  const bool is_short = std::uint32_t{h.key} + h.extras > h.body;
+  if (is_short || h.key > kMostKey) {
+    error(h, is_short ? kUnknown : kInvalid);
     s_.close();
     return Header::kSize;
   }

@@ -102,6 +102,17 @@ def test_a_unique_that_is_wrong_is_answered_as_by_memcached(
     assert int.from_bytes(answer[6:8], "big") == status
 
 
+@pytest.mark.parametrize(("key", "extras", "body", "status"), [(3, 0, 2, 0x81), (1, 8, 8, 0x81), (251, 0, 251, 4)])
+def test_a_header_with_wrong_lengths_is_answered_as_by_memcached(
+    one_server: Running, key: int, extras: int, body: int, status: int
+) -> None:
+    """And the connection ends, since nothing tells where the next request begins."""
+    header = struct.pack(">BBHBBHIIQ", 0x80, 0, key, extras, 0, 0, body, 0, 0)
+    answer = one_server.ask(header + bytes(body) + binary(10, b"", b"", b"", 0))
+    assert int.from_bytes(answer[6:8], "big") == status
+    assert len(answer) == 24 + int.from_bytes(answer[8:12], "big")
+
+
 def answers_in_turn(server: Running, expected: list[tuple[str, str]]) -> None:
     server.ask(b"flush_all\r\nquit\r\n")
     for request, answer in expected:
