@@ -12,7 +12,7 @@ namespace {
 
 TEST(Preload, NamesTheLibraryOnWhichTheseTestsRun) {
   const char* const named = std::getenv("LD_PRELOAD");
-  const bool names_one = named != nullptr && std::string_view{named}.find("libitm") != std::string_view::npos;
+  const bool names_one = named != nullptr && std::string_view{named}.find("itm.so") != std::string_view::npos;
   const bool is_ours = std::string_view{_ITM_libraryVersion()}.find("rubato") != std::string_view::npos;
   EXPECT_EQ(is_ours, names_one) << "LD_PRELOAD=" << (named != nullptr ? named : "");
 }
