@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -86,3 +87,22 @@ def test_the_publications_machine_overlaps_misses(guests: Path, rubato_chip: Pat
     assert stats["core.0.window.mlp"] >= 1
     assert stats["core.0.window.occupancy"] > stats["core.0.instructions"], "each is in the buffer for some cycles"
     assert sum(stats[f"core.{c}.window.squashes"] for c in range(16)) > 0, "cores that spin are told by a squash"
+
+
+def executed(simulator: Path, settings: list[str], program: Path, results: Path) -> list[str]:
+    """What the program's instructions did on one core: address, instruction, result, and address in memory."""
+    done = run(simulator, ["chip.cores=1", *settings], ["--no-ff", "--instructions", "--out", results, program])
+    assert done.returncode == 0, done.stderr[-2000:]
+    with gzip.open(results / "instructions.tsv.gz", "rt") as rows:
+        return [row.split("\t", 3)[3] for row in rows]
+
+
+@pytest.mark.parametrize("program", ["bit_manipulation", "new_instructions"])
+def test_each_instruction_does_what_it_does_in_order(
+    program: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    expected = executed(rubato_chip, [], guests / program, tmp_path / "in_order")
+    assert len(expected) > 1000
+    late = ["coherence.protocol=flask", "mem.latency=400", "l1d.size=1024"]
+    for number, settings in enumerate(([*WINDOW, *late], [*SMALL, "l1d.size=1024"])):
+        assert executed(rubato_chip, settings, guests / program, tmp_path / str(number)) == expected
