@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -253,6 +254,12 @@ struct EachOf {
 /// For iterators that cannot jump: the begin of each part is stored.
 template <class Iterator, class Body>
 struct ForEach {
+  static_assert(
+      std::forward_iterator<Iterator> ||
+          std::derived_from<typename std::iterator_traits<Iterator>::iterator_category,
+                            std::forward_iterator_tag>,
+      "parallel_for_each() goes to the same elements more than once: it takes forward iterators; copy "
+      "what an input iterator reads into a container");
   using TaskName = task_names::parallel_for_each<Body>;
   static constexpr const char* kName = "parallel_for_each()";
   ForEach(Iterator begin, Iterator end, Body each) : body(std::move(each)) {
