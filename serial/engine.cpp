@@ -55,7 +55,7 @@ class Engine {
                       "', but a number from 0 to 2^64 - 1 was expected");
     set_seed(seed);
   }
-  ~Engine() = default;
+  ~Engine() = delete;  // see the_engine()
 
   void set_seed(std::uint64_t seed) {
     totals.seed = seed;
@@ -332,8 +332,9 @@ class Engine {
   ResourceHeader* retired_ = nullptr;
 };
 
+/// Never destroyed: static objects and tasks that never ran may create tasks when they are destroyed.
 Engine& the_engine() {
-  static Engine engine;
+  static Engine& engine = *new Engine;
   return engine;
 }
 

@@ -2,7 +2,12 @@
 // failed.
 // SPDX-License-Identifier: MIT
 #if !defined(__riscv)
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -99,6 +104,20 @@ CASE(a_destructor_of_a_dropped_task_cannot_run_tasks) {
   for (const std::string& error : errors) CHECK(error.find("called by the destructor") != std::string::npos);
   run();
   CHECK(ran == 0);
+}
+
+/// A child that ends like a program whose last tasks never ran.
+CASE(what_is_destroyed_at_the_end_of_the_process_may_create_tasks) {
+  std::fflush(stdout);  // else the child writes it, too
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int i = 0; i < 10; ++i)
+      create<nonspec>([end = AtEnd([] { create<nonspec>(nothing, {}); })] {}, {.at = i});
+    std::exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 }  // namespace
