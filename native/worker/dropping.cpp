@@ -30,6 +30,7 @@ Chain take_inbox(Shared& shared) {
 }
 
 void Worker::drop(Task* task, bool is_kept) {
+  if (task->code == &kHuskCode) husks_.add();  // its copy counts
   finish(task);
   destroy(task);
   if (!is_kept) free_block(task);

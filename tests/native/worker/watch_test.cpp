@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -163,6 +164,27 @@ TEST_P(Watch, CountsTasksOnce) {
   const native::Counters after = native::counters();
   EXPECT_EQ(after.tasks_created - before.tasks_created, 4u);
   EXPECT_EQ(after.tasks_run - before.tasks_run, 4u);
+}
+
+/// The parent's worker is left with what stands for a task that ran elsewhere, and drops it.
+TEST_P(Watch, CountsTasksOnceWhenTheyFailElsewhere) {
+  for (int round = 0; round < kRounds / 4; ++round) {
+    std::atomic<bool> has_begun{false};
+    create<nonspec>(
+        [&has_begun] {
+          create<nonspec>(
+              [&has_begun] {
+                has_begun = true;
+                throw std::runtime_error("elsewhere");
+              },
+              {});
+          while (!has_begun) std::this_thread::yield();
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));  // until the run has failed
+        },
+        {});
+    EXPECT_THROW(run(), TaskError);
+    EXPECT_EQ(native::counters().tasks_created, native::counters().tasks_run);
+  }
 }
 
 /// An exception ends the run, and what was handed over is destroyed as everything is.
