@@ -8,13 +8,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "rubato/algorithms.hpp"
+#include "tests/at_end.hpp"
 #include "tests/conformance/harness.hpp"
 
 namespace {
@@ -22,20 +21,6 @@ namespace {
 using namespace rubato;
 using conformance::count;
 using conformance::run_fails_with;
-
-/// Acts when the last owner is destroyed.
-class AtEnd {
- public:
-  explicit AtEnd(std::function<void()> act) : act_(std::move(act)) {}
-  AtEnd(AtEnd&& other) noexcept : act_(std::exchange(other.act_, nullptr)) {}
-  AtEnd& operator=(AtEnd&&) = delete;
-  ~AtEnd() {
-    if (act_) act_();
-  }
-
- private:
-  std::function<void()> act_;
-};
 
 std::uint64_t ran = 0;
 void nothing() {}

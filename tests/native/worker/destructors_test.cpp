@@ -4,15 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "rubato/rubato.hpp"
+#include "tests/at_end.hpp"
 #include "tests/native/use_workers.hpp"
 
 namespace {
@@ -21,20 +20,6 @@ using namespace rubato;
 
 std::atomic<int> runs{0}, runs_at_the_end{-1};
 void count() { ++runs; }
-
-/// Acts when the last owner is destroyed.
-class AtEnd {
- public:
-  explicit AtEnd(std::function<void()> act) : act_(std::move(act)) {}
-  AtEnd(AtEnd&& other) noexcept : act_(std::exchange(other.act_, nullptr)) {}
-  AtEnd& operator=(AtEnd&&) = delete;
-  ~AtEnd() {
-    if (act_) act_();
-  }
-
- private:
-  std::function<void()> act_;
-};
 
 /// Message of the error of run(), or nothing.
 std::optional<std::string> error_of_run() {
