@@ -31,6 +31,14 @@ class Explorer {
   using Bodies = std::vector<std::function<void()>>;
   using Make = std::function<Bodies()>;
 
+  /// Bodies that get their threads' numbers, 0 and up. `bodies` lives until they have run.
+  static Bodies numbered(const std::vector<std::function<void(int)>>& bodies) {
+    Bodies all;
+    for (std::size_t i = 0; i < bodies.size(); ++i)
+      all.push_back([&bodies, i] { bodies[i](static_cast<int>(i)); });
+    return all;
+  }
+
   /// Returns the number of schedules. Stops early when `is_done` says so.
   static std::uint64_t explore(
       const Make& make, const std::function<void()>& check,

@@ -356,10 +356,7 @@ bool goes_wrong(const std::vector<std::function<void(int)>>& bodies, std::uint64
       [&] {
         state = std::make_unique<State>();
         Explored::wakes().clear();
-        Explorer::Bodies all;
-        for (std::size_t i = 0; i < bodies.size(); ++i)
-          all.push_back([&, i] { bodies[i](static_cast<int>(i)); });
-        return all;
+        return Explorer::numbered(bodies);
       },
       [&] {
         const State& s = *state;

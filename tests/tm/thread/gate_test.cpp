@@ -103,10 +103,7 @@ Outcome sample(
         state = std::make_unique<State>();
         prepare(*state);
         Explored::wakes().clear();
-        Explorer::Bodies all;
-        for (std::size_t i = 0; i < bodies.size(); ++i)
-          all.push_back([&, i] { bodies[i](static_cast<int>(i)); });
-        return all;
+        return Explorer::numbered(bodies);
       },
       [&] {
         outcome.is_wrong |= state->is_wrong;

@@ -72,10 +72,7 @@ bool someone_sleeps_for_ever(const std::vector<std::function<void(int)>>& bodies
       [&] {
         state = std::make_unique<State>();
         Explored::wakes().clear();
-        Explorer::Bodies all;
-        for (std::size_t i = 0; i < bodies.size(); ++i)
-          all.push_back([&, i] { bodies[i](static_cast<int>(i)); });
-        return all;
+        return Explorer::numbered(bodies);
       },
       [&] { is_wrong |= state->finished != static_cast<int>(bodies.size()) || state->watches.any(); },
       [&] { return is_wrong; });
