@@ -48,7 +48,8 @@ def parse(text: str | None, words: list[str]) -> argparse.Namespace:
     parser.add_argument("--choose", type=int, metavar="SEED", help="of --verify: draw the points of an earlier call")
     parser.add_argument("--prune", action="store_true", help="drop records of points that no size of the study has, "
                         "and run nothing")  # fmt: skip
-    parser.add_argument("--update-docs", action="store_true", help="write the tables of docs/publications")
+    parser.add_argument("--update-docs", action="store_true", help="write the tables of docs/publications, of what is "
+                        "recorded, and run nothing")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of pages and records (docs)")
     parser.add_argument("--studies", type=Path, default=ROOT / "bench/studies", help="folder of the studies")
@@ -134,11 +135,12 @@ class Call:
         return Plan(tasks, stale, families, seconds + sum(family.seconds(estimates) for family in families))
 
     def reproduce(self, study: Study) -> Store:
-        """Runs what is missing or stale, and saves what came out."""
+        """Runs what is missing or stale, and saves what came out. Pages, as a dry run, are of what is recorded."""
         store = self.store(study)
-        plan = self.plan(study, store, make=not self.options.dry_run)
+        runs = not (self.options.dry_run or self.options.update_docs)
+        plan = self.plan(study, store, make=runs)
         self.say(f"{study.name}, {self.options.size}: {plan.words}")
-        if self.options.dry_run:
+        if not runs:
             return store
         self._simulate(store, plan.tasks)
         for i, family in enumerate(plan.families):
@@ -352,14 +354,7 @@ def work(call: Call) -> None:
         if options.prune:
             answer.append(call.prune(study))
             continue
-        try:
-            store = call.reproduce(study)
-        except UsageError as e:
-            if not options.update_docs:
-                raise
-            call.failed.append(f"{study.name}: {e}")  # pages are drawn of records, whatever can be run here
-            call.say(f"{call.failed[-1]} Its page is drawn of the records that are there.")
-            store = call.store(study)
+        store = call.reproduce(study)
         keys = call.figures(study)
         chosen = {figure.key for figure in study.chosen(options.size, keys)}
         figures = [f for f in conclude(study, store.samples()) if f.key in chosen]
