@@ -15,8 +15,19 @@ using Events = Shared::Events;
 
 AloneTasks::AloneTasks(Worker& worker) : worker_(worker), shared_(worker.shared) {}
 
+Task* AloneTasks::take() {
+  unsigned rank = 0;
+  while (lanes_.is_empty(rank)) ++rank;
+  for (unsigned lower = rank + 1; lower < kPriorities; ++lower) {
+    if (!lanes_.is_empty(lower) && passed_[lower]++ >= policy::kPassLimit) rank = lower;
+  }
+  passed_[rank] = 0;
+  --size_;
+  return lanes_.lanes[rank].take();
+}
+
 bool AloneTasks::is_due() {
-  if (tasks_.is_empty() || (++refills_ <= policy::kRefillsBeforeAlone && !is_turn())) return false;
+  if (is_empty() || (++refills_ <= policy::kRefillsBeforeAlone && !is_turn())) return false;
   refills_ = 0;
   return true;
 }
@@ -84,10 +95,10 @@ bool AloneTasks::run() {
 /// Nothing runs beside them.
 void AloneTasks::run_turn() {
   const std::uint64_t end = ticks() + ticks_of(policy::kMicrosecondsAlone);
-  for (unsigned i = 0; i < threshold(policy::kTasksAlone, 2u) && !tasks_.is_empty(); ++i) {
+  for (unsigned i = 0; i < threshold(policy::kTasksAlone, 2u) && !is_empty(); ++i) {
     if ((shared_.events.look() & Events::kStop) != 0 || (i != 0 && ticks() > end)) return;
     worker_.refresh_if_due();
-    Task* const task = tasks_.take();
+    Task* const task = take();
     const bool is_guarded = Groups::is_guarded(task);
     task->handle &=
         ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait
@@ -95,7 +106,7 @@ void AloneTasks::run_turn() {
     worker_.start(Slot(task));
     OrderedPart& ordered = worker_.ordered;
     ordered.settle();
-    if (ordered.owns_order() && tasks_.is_empty()) ordered.advance();  // the next timestamp may have one, too
+    if (ordered.owns_order() && is_empty()) ordered.advance();  // the next timestamp may have one, too
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "native/policy.hpp"
+#include "native/pool/ready_set.hpp"
 #include "native/pool/task_list.hpp"
 
 namespace rubato::inline v0::native {
@@ -17,9 +18,14 @@ class AloneTasks {
  public:
   explicit AloneTasks(Worker& worker);
 
-  bool is_empty() const { return tasks_.is_empty(); }
-  void append(Task* task) { tasks_.append(task); }
-  Task* take() { return tasks_.take(); }
+  bool is_empty() const { return size_ == 0; }
+  void append(Task* task) {
+    lanes_.append(task);
+    ++size_;
+  }
+  /// The oldest one of the highest priority, or of a lower priority after policy::kPassLimit others. There is
+  /// one.
+  Task* take();
   /// Before the ring is filled: whether they have waited long enough.
   bool is_due();
   /// False: others have their turn before.
@@ -36,9 +42,11 @@ class AloneTasks {
 
   Worker& worker_;
   Shared& shared_;
-  TaskList tasks_;
-  unsigned refills_ = 0;               // of the ring since they ran, while a task waits
-  std::optional<std::uint32_t> turn_;  // asked for and not had yet
+  Lanes lanes_;
+  std::uint64_t size_ = 0;
+  std::uint64_t passed_[kPriorities] = {};  // tasks that were taken while one of this rank waited
+  unsigned refills_ = 0;                    // of the ring since they ran, while a task waits
+  std::optional<std::uint32_t> turn_;       // asked for and not had yet
 };
 
 }  // namespace rubato::inline v0::native

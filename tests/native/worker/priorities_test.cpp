@@ -1,4 +1,4 @@
-// Priorities (R5), on one worker.
+// Priorities (R5).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -16,17 +16,15 @@ using namespace rubato;
 std::vector<int> order;
 void note(int who) { order.push_back(who); }
 
-TEST(Priorities, GoFirstWithinOneTimestampAndOneLowerRunsAfter64) {
-  use_workers(1);
-  order.clear();
-  create<nonspec>(
-      [] {
-        for (int i = 0; i < 3; ++i) create<nonspec>(note, {.priority = Priority::low}, 0);
-        for (int i = 0; i < 3; ++i) create<nonspec>(note, {}, 1);
-        for (int i = 0; i < 100; ++i) create<nonspec>(note, {.priority = Priority::high}, 2);
-      },
-      {});
-  run();
+/// Tasks of each priority, the lowest first; they never run at once.
+template <TaskType type>
+void create_of_each_priority() {
+  for (int i = 0; i < 3; ++i) create<type>(note, {.priority = Priority::low}, 0);
+  for (int i = 0; i < 3; ++i) create<type>(note, {}, 1);
+  for (int i = 0; i < 100; ++i) create<type>(note, {.priority = Priority::high}, 2);
+}
+
+void expect_order_by_priority() {
   ASSERT_EQ(order.size(), 106u);
   std::size_t first_normal = 0, first_low = 0;
   while (order[first_normal] != 1) ++first_normal;
@@ -34,6 +32,22 @@ TEST(Priorities, GoFirstWithinOneTimestampAndOneLowerRunsAfter64) {
   EXPECT_EQ(first_normal, 65u) << "the low one's turn came first";
   EXPECT_EQ(first_low, 64u);
   EXPECT_EQ(order.back(), 0);
+}
+
+TEST(Priorities, GoFirstWithinOneTimestampAndOneLowerRunsAfter64) {
+  use_workers(1);
+  order.clear();
+  create<nonspec>(create_of_each_priority<nonspec>, {});
+  run();
+  expect_order_by_priority();
+}
+
+TEST(Priorities, OfSpecTasksCountOnSeveralWorkers) {
+  use_workers(2);
+  order.clear();
+  create<nonspec>(create_of_each_priority<spec>, {});
+  run();
+  expect_order_by_priority();
 }
 
 void note_and_go_on(int left) {
