@@ -39,6 +39,9 @@ unsigned workers_for(const Options& options) {
 
 const char* environment(const char* name) { return std::getenv(name); }
 
+bool is_optimistic(Primitive primitive) {
+  return primitive == Primitive::optimistic_latch || primitive == Primitive::optimistic_pool;
+}
 bool goes_to_pool(Primitive primitive, bool reads) {
   return primitive == Primitive::pool || (primitive == Primitive::optimistic_pool && !reads);
 }
@@ -127,11 +130,12 @@ void Engine::fill_choices(const Options& engine_options, unsigned count) {
   }
   for (unsigned i = 0; i < engine::kChoices; ++i) {
     const ResourceOptions options = engine::options_of(i);
-    const bool reads = (i & engine::kReadsChoice) != 0 && options.isolation == Isolation::shared_reads;
-    if (reads) choices_[i] |= engine::handle::kReads;
-    if (count == 1) continue;                                       // no other worker to be kept apart from
     if (options.synchronization > Synchronization::pool) continue;  // no handle has it
     const Primitive primitive = table(options);
+    const bool may_share = i < engine::kReadsOnceChoice || !is_optimistic(primitive);
+    const bool reads = i >= engine::kReadsChoice && may_share && options.isolation == Isolation::shared_reads;
+    if (reads) choices_[i] |= engine::handle::kReads;
+    if (count == 1) continue;  // no other worker to be kept apart from
     if (goes_to_pool(primitive, reads)) choices_[i] |= engine::handle::kPooled;
     if (primitive != Primitive::pool)
       choices_[i] |= static_cast<std::uint64_t>(primitive) << engine::handle::kPrimitiveShift;

@@ -16,7 +16,8 @@
 //   - Readers of a resource with shared reads run beside a writer, and may run twice (optimistic versions):
 //     their creations and exceptions count once. Isolation::shared_reads (resource.hpp) says how the data
 //     must be made. Results leave readers by tracked data of their own, created tasks, or on_commit(). A
-//     callable that changes itself when it is called (a `mutable` lambda) runs once, and excludes all others.
+//     callable that changes itself when it is called (a `mutable` lambda) runs once, and excludes all others
+//     there. So do functions of async(), and coroutines.
 //   - A removed resource may be destroyed during run(): tasks annotated with a resource hold it back, handles
 //     in other tasks do not. See remove() (resource.hpp).
 //   - A task that a task with a resource creates by on_commit() starts right behind it, on its worker, if it
@@ -122,8 +123,10 @@ constexpr std::uint64_t locale_bits(std::uint64_t x) {
 
 /// How tasks of a resource are kept apart: for each of its options and each access the bits of a handle that
 /// follow from them.
-inline constexpr unsigned kChoices = 1024;
+inline constexpr unsigned kChoices = 1536;
 inline constexpr unsigned kReadsChoice = 512;
+/// Readers that may not run again: optimistic ones exclude all others.
+inline constexpr unsigned kReadsOnceChoice = 1024;
 
 inline unsigned birth_slot_of(std::uint64_t word) {
   return static_cast<unsigned>((word & handle::kBirthMask) >> handle::kBirthShift);
@@ -140,7 +143,6 @@ inline unsigned birth_slot_of(std::uint64_t word) {
 }
 
 /// Everything about a task that is not in its second line. `may_repeat`: it may run as an optimistic reader.
-/// A reader that may not repeat excludes all other tasks of its resource, which is always correct.
 template <TaskType type, bool may_repeat = true>
 [[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
                                                       bool extended) {
@@ -154,8 +156,8 @@ template <TaskType type, bool may_repeat = true>
     word |= handle::kLocale;
     return self.has_pools ? word | handle::kPooled | locale_bits(*a.on) : word;
   }
-  const unsigned choice =
-      (a.on->choices() & (kReadsChoice - 1)) | (may_repeat && a.access == Access::reads ? kReadsChoice : 0);
+  constexpr unsigned kReads = may_repeat ? kReadsChoice : kReadsOnceChoice;
+  const unsigned choice = (a.on->choices() & (kReadsChoice - 1)) | (a.access == Access::reads ? kReads : 0);
   return word | self.choices[choice] | self.birth | (*a.on & handle::kLocaleMask) | prefetch_code(a.prefetch);
 }
 

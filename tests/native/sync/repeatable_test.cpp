@@ -5,10 +5,15 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "rubato/async.hpp"
+#include "rubato/coroutine.hpp"
 #include "rubato/rubato.hpp"
 
 namespace {
@@ -121,6 +126,49 @@ TEST_P(Repeatable, ACallableIsCalledAsAConstantIfItCanBe) {
   run();
   EXPECT_EQ(attempts, 2);
   EXPECT_EQ(complete, 2);
+}
+
+/// Whether two readers of a resource with a latch were in it at once.
+template <class CreateReader>
+bool are_together(CreateReader create_reader) {
+  native::Options options;
+  options.workers = 2;
+  options.oversubscribe = true;
+  native::configure(options);
+  const auto object =
+      make_resource<Object>({.isolation = Isolation::shared_reads, .synchronization = shared_latch});
+  std::atomic<int> inside{0}, together{0};
+  for (std::uint32_t core = 0; core < 2; ++core) {
+    create_reader(
+        [&] {
+          ++inside;
+          const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+          while (inside != 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+          if (inside == 2) ++together;
+        },
+        Annotations{.on = object, .access = reads, .core = core});
+  }
+  run();
+  remove(object);
+  native::configure({});
+  return together == 2;
+}
+
+Coroutine run_once(std::function<void()> body) {
+  body();
+  co_return;
+}
+
+TEST(ReadersThatChangeThemselves, ShareALatch) {
+  EXPECT_TRUE(are_together([](auto body, const Annotations& a) { create<nonspec>(body, a); }));
+  EXPECT_TRUE(are_together([](auto body, const Annotations& a) {
+    create<nonspec>([body, calls = 0]() mutable { body(), ++calls; }, a);
+  })) << "mutable";
+  EXPECT_TRUE(are_together([](auto body, const Annotations& a) {
+    static_cast<void>(rubato::async(body, a));
+  })) << "async()";
+  EXPECT_TRUE(are_together([](auto body, const Annotations& a) { create<nonspec>(run_once(body), a); }))
+      << "coroutine";
 }
 
 }  // namespace
