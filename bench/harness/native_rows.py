@@ -134,6 +134,13 @@ def idle(name: str, title: str, key: str, unit: str) -> Config:
 
 
 C, A = ("--workload", "C"), ("--workload", "A")
+#: What actors cost: titles, benchmarks, and the most nanoseconds.
+ACTORS = {
+    "message": ("a message to an actor", "messages/16384", 25),
+    "ping-pong": ("a message and its turn", "ping_pong", 45),
+    "ask": ("an ask and its answer", "asks", 120),
+    "actor": ("spawn an actor, send it a message, and stop it", "lives/64", 150),
+}
 DISTANCES = ("2", "4", "16", "adapt")
 #: Records a task of a hash join, and those that the publication calls equivalent.
 GRAINS = tuple(1 << n for n in (4, 7, 8, 10, 12, 14, 16, 18, 20))
@@ -185,6 +192,8 @@ CONFIGS = [
     micro("across", "the same across two workers", "bench_native_memory", "across/iterations:2000", "ns/task"),
     micro("empty", "create and run an empty task, one worker", "bench_native_tasks", "one_after_the_other",
           "items_per_second", RUBATO_WORKERS="1"),
+    *(micro(name, f"{title}, one worker", "bench_native_actors", benchmark, "items_per_second", RUBATO_WORKERS="1")
+      for name, (title, benchmark, _) in ACTORS.items()),
     *(micro(f"long-{n}", f"8 tasks of 5 ms, {plural(n, 'worker')}", "bench_native_tasks",
             "long_tasks/iterations:1/real_time", "real_time", RUBATO_WORKERS=str(n))
       for n in dict.fromkeys((1, WORKERS))),
@@ -224,6 +233,8 @@ ROWS = [
     Row("reclamation-batch", "reclamation on / off, batched, YCSB C", "C/tasks", "C/no-reclamation", 0.98),
     Row("reclamation-task", "reclamation on / off, per task, YCSB C", "C/task-reclamation", "C/no-reclamation", 0.90),
     Row("empty-task", "create and run an empty task, one worker", "micro/empty", None, 15, False),
+    *(Row(name, f"{title}, one worker", f"micro/{name}", None, bar, False)
+      for name, (title, _, bar) in ACTORS.items()),
     Row("long-tasks", f"{W} workers / 1, 8 tasks of 5 ms", "micro/long-1", f"micro/long-{W}", None),
     Row("scaling-C", f"{W} workers / 1, YCSB C", "C/tasks", "C/1-worker", 1.8),
     Row("scaling-A", f"{W} workers / 1, YCSB A", "A/tasks", "A/1-worker", 1.5),
