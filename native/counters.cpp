@@ -6,6 +6,11 @@
 namespace rubato::inline v0::native {
 
 Counters Engine::counters() const {
+  const auto lock = keep_workers();
+  return counters_so_far();
+}
+
+Counters Engine::counters_so_far() const {
   const auto to_ns = [](std::uint64_t ticks) {
     return ticks == 0
                ? 0

@@ -48,6 +48,22 @@ bool goes_to_pool(Primitive primitive, bool reads) {
 
 }  // namespace
 
+/// Threads of workers that have left the engine and end: destructors of their thread_local objects may call
+/// whatever a thread outside may, also algorithms. So they are joined while the turn is free.
+class Engine::EndedThreads {
+ public:
+  EndedThreads() = default;
+  ~EndedThreads() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  EndedThreads(const EndedThreads&) = delete;
+  EndedThreads& operator=(const EndedThreads&) = delete;
+  void take(std::vector<std::thread>& threads) { threads_ = std::exchange(threads, {}); }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
 Engine::Engine() : Shared(task_memory_from_malloc(environment)) {
   inbox.kind = TaskPool::Kind::inbox;
   events.raise(Events::kPaused);
@@ -55,19 +71,21 @@ Engine::Engine() : Shared(task_memory_from_malloc(environment)) {
   check_names(environ);
   if (const unsigned ns = actor_switch_ns(environment))
     dear_ticks_ = static_cast<std::uint64_t>(ns / 1000.0 * ticks_per_microsecond());
-  build(options_from_environment(environment));
+  EndedThreads none;
+  build(options_from_environment(environment), none);
 }
 
-void Engine::build(const Options& options) {
+void Engine::build(const Options& options, EndedThreads& ended) {
   const unsigned count = workers_for(options);
   std::unique_ptr<TraceFile> trace;
   if (!options.trace.empty()) {
     trace = std::make_unique<TraceFile>(options.trace, count, options.trace_spans);
   }
+  const auto lock = keep_workers();
   // Before the workers end: what their thread_local objects create at their end is for the new options.
   has_pools_.store(count > 1, std::memory_order_relaxed);
   fill_choices(options, count);
-  tear_down();
+  tear_down(ended);
   trace_ = std::move(trace);
   options_ = options;
   count_.store(count, std::memory_order_relaxed);
@@ -92,18 +110,19 @@ void Engine::make_workers() {
   }
 }
 
-void Engine::end_threads() {
+void Engine::end_threads(EndedThreads& ended) {
   watch.end();
   events.raise(Events::kEnd);
   events.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (std::size_t left; (left = left_.load(std::memory_order_acquire)) != threads_.size();) left_.wait(left);
+  left_.store(0, std::memory_order_relaxed);
+  ended.take(threads_);
   events.lower(Events::kEnd);
 }
 
-void Engine::tear_down() {
-  end_threads();
-  if (!workers_.empty()) earlier_ = counters();
+void Engine::tear_down(EndedThreads& ended) {
+  end_threads(ended);
+  if (!workers_.empty()) earlier_ = counters_so_far();
   for (const auto& worker : workers_) {
     const Counts& n = worker->counts;
     messages_handled.fetch_add(n.messages.get(), std::memory_order_relaxed);
@@ -117,7 +136,8 @@ void Engine::end_of_program() {
   if (is_copy_) return;  // nothing of this process is the engine's
   if (trace_ != nullptr) trace_->say_left_out();
   if (!turn.try_take(RunTurn::Taker::end)) return;
-  end_threads();
+  EndedThreads ended;
+  end_threads(ended);
   turn.give_back();
 }
 
@@ -145,6 +165,7 @@ void Engine::fill_choices(const Options& engine_options, unsigned count) {
 /// Tasks are made for the options that count when they are created, so none may be created meanwhile.
 void Engine::configure(const Options& options) {
   refuse_copy("configure()");
+  EndedThreads ended;
   take_turn_between_runs(RunTurn::Taker::list, errors::configured_in_run);
   const struct GivesTurnBack {
     RunTurn& turn;
@@ -154,7 +175,11 @@ void Engine::configure(const Options& options) {
   if (holds() != 0) throw TaskError(errors::configured_beside_hold());
   if (unset_events.count() != 0) throw TaskError(errors::configured_beside_event());
   if (!inbox.is_empty()) throw TaskError(errors::configured_beside_tasks());
-  build(options);
+  build(options, ended);
+}
+Options Engine::options_now() const {
+  const auto lock = keep_workers();
+  return options_;
 }
 
 void Engine::take_turn_between_runs(RunTurn::Taker taker, std::string (*refusal)()) {
@@ -218,17 +243,22 @@ void Engine::start_threads(bool pins) {
   threads_.reserve(workers_.size());
   while (threads_.size() + 1 < workers_.size()) {
     Worker* const worker = workers_[threads_.size() + 1].get();
-    threads_.emplace_back([worker, pins] {
+    threads_.emplace_back([this, worker, pins] {
       worker->cpu.begin_bound(pins);
       engine::current_thread = worker;
       worker->work();
       engine::current_thread = nullptr;
+      left_.fetch_add(1, std::memory_order_release);
+      left_.notify_one();
     });
   }
 }
 
 void Engine::prepare_run() {
-  if (workers_.empty()) build(options_);  // for want of memory, the last time
+  if (workers_.empty()) {  // for want of memory, the last time
+    EndedThreads none;
+    build(options_, none);
+  }
   try {
     start_threads(pins_workers());
   } catch (const std::exception& e) {
@@ -469,7 +499,7 @@ void retire(ResourceHeader* header) { native::the_engine().retire(header); }
 
 namespace rubato::inline v0::native {
 
-Options options() { return native::the_engine().options(); }
+Options options() { return native::the_engine().options_now(); }
 void configure(const Options& options) { native::the_engine().configure(options); }
 void drop_pending() { native::the_engine().drop_between_runs(); }
 unsigned workers() { return native::the_engine().workers(); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +24,8 @@ class Engine : public Shared {
   Engine& operator=(const Engine&) = delete;
 
   void configure(const Options& options);
+  // Beside configure() of another thread, too.
+  Options options_now() const;
   Counters counters() const;
 
   // ---- A run ----
@@ -66,11 +69,13 @@ class Engine : public Shared {
 
  private:
   class PinnedCaller;
-  void build(const Options& options);
+  class EndedThreads;
+  void build(const Options& options, EndedThreads& ended);
   void make_workers();
   void start_threads(bool pins);
-  void end_threads();
-  void tear_down();
+  void end_threads(EndedThreads& ended);
+  void tear_down(EndedThreads& ended);
+  Counters counters_so_far() const;
   void fill_choices(const Options& engine_options, unsigned count);
   void drop_tasks();
   void drop_for_own_threads();
@@ -88,6 +93,7 @@ class Engine : public Shared {
   bool is_caller_pinned_ = true;      // in the next run, if workers are
   std::atomic<unsigned> joining_{0};  // threads whose algorithms are about to join a run
   std::vector<std::thread> threads_;
+  std::atomic<std::size_t> left_{0};  // those of threads_ that have left the engine
 };
 
 Engine& the_engine();

@@ -128,12 +128,12 @@ inline std::string run_in_destructor() {
          "ran, and the run that destroys it has not ended: call it after that run()";
 }
 
-/// On an actor's own thread: it would wait for the next run, and the end of this one waits for its handler.
+/// On an actor's own thread: it would wait for a run, and the end of this one waits for its handler; or for a
+/// worker, which waits for the end of the thread.
 inline std::string beyond_the_run(const std::string& what) {
   return what +
-         " is called by a handler on its actor's own thread, whose run has ended: let the handler return, "
-         "and "
-         "call it in the next run";
+         " is called on an actor's own thread, and its run or its actor, which has ended, waits for that "
+         "thread: let the handler return, and call it in a handler of the next run";
 }
 
 /// An algorithm that had joined another thread's run().

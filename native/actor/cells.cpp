@@ -104,6 +104,7 @@ namespace rubato::inline v0 {
 ActorCounters actor_counters() {
   ActorCounters c;
   const native::Shared& shared = native::the_shared();
+  const auto lock = shared.keep_workers();
   c.messages_handled = shared.messages_handled.load(std::memory_order_relaxed);
   c.spawned = shared.actors_spawned.load(std::memory_order_relaxed);
   c.stopped = shared.actors_stopped.load(std::memory_order_relaxed);

@@ -6,7 +6,7 @@
 namespace rubato::inline v0::native {
 namespace {
 
-constinit thread_local bool is_own_thread = false;
+constinit thread_local bool is_own_thread = false, is_ending = false;
 
 }  // namespace
 
@@ -61,18 +61,20 @@ void OwnThread::hand_over() {
 }
 
 bool OwnThread::is_here() { return is_own_thread; }
+bool OwnThread::ends_here() { return is_ending; }
 
 void OwnThread::run() {
   is_own_thread = true;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return has_message_ || must_end_; });
-    if (!has_message_) return;
+    if (!has_message_) break;
     has_message_ = false;  // first: the next message may come before this call returns
     lock.unlock();
     work_(*this);
     lock.lock();
   }
+  is_ending = true;
 }
 
 }  // namespace rubato::inline v0::native

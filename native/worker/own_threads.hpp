@@ -69,6 +69,8 @@ class OwnThread {
 
   /// Whether the caller is such a thread.
   static bool is_here();
+  /// The same, and the thread ends: destructors of its thread_local objects call.
+  static bool ends_here();
   engine::Cell& cell() const { return cell_; }
   Message& message() { return message_; }
   /// Before it gets a message. @throws std::system_error, std::bad_alloc

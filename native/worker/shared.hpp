@@ -55,6 +55,12 @@ class Shared {
   /// Turns that a task makes due just go to the end of its worker's list.
   bool lists_turns() const { return !options_.miniqueue && dear_ticks_ == 0; }
   Worker& worker(unsigned index) const { return *workers_[index]; }
+  /// For threads that look at options and workers between runs: configure() of another thread waits while the
+  /// lock lives.
+  std::unique_lock<std::mutex> keep_workers() const {
+    if (is_copy_) return {};  // a thread that stayed in the parent may have it
+    return std::unique_lock(workers_mutex_);
+  }
   /// The core group whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;
   /// Whether each worker is bound to a CPU of its own.
@@ -99,8 +105,9 @@ class Shared {
   bool is_run_by_caller() const;
   /// Whether the caller handles a message on its actor's own thread.
   static bool is_own_thread();
-  /// The same, and the run has ended. That waits for the caller, which therefore must not wait for a run.
-  bool is_left_behind() const { return is_own_thread() && !is_running(); }
+  /// The same, and the run has ended, or the actor. It waits for the caller, which therefore must not wait
+  /// for a run.
+  bool is_left_behind() const { return is_own_thread() && (!is_running() || OwnThread::ends_here()); }
   /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.
   bool is_stranger() const;
   /// Errors: TaskError if this is a child of fork(): what there is belongs to the parent, whose threads are
@@ -153,6 +160,7 @@ class Shared {
   std::uint64_t dear_ticks_ = 0;
   std::unique_ptr<TraceFile> trace_;  // before the workers, which write it
   std::vector<std::unique_ptr<Worker>> workers_;
+  mutable std::mutex workers_mutex_;  // see keep_workers()
   Atomic<bool> is_running_{false};
   std::atomic<std::thread::id> runner_{};
   Atomic<unsigned> holds_{0};

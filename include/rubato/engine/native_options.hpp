@@ -79,7 +79,7 @@ struct Options {
   bool miniqueue = false;
 };
 
-/// The options in force.
+/// The options in force. Any thread may ask, also beside configure().
 /// Errors: TaskError if an environment variable cannot be understood.
 Options options();
 
@@ -88,8 +88,8 @@ Options options();
 /// Errors: TaskError otherwise, inside tasks, or if more workers are asked for than CPUs are allowed.
 void configure(const Options& options);
 
-/// Destroys, unrun, the tasks and messages that wait for the next run(): for a program that goes on after
-/// std::bad_alloc from create(). Outside run() only.
+/// Destroys, unrun, the tasks and messages that wait for the next run(), and those that their destructors
+/// create: for a program that goes on after std::bad_alloc from create(). Outside run() only.
 /// Errors: TaskError in a task, and while a run goes on.
 void drop_pending();
 
@@ -134,7 +134,7 @@ struct Counters {
   std::uint64_t turn_switch_ns = 0;  ///< what a switch from turn to turn costs worker 0; 0: not known yet
   std::uint64_t turns_run_next = 0;  ///< turns that ran right behind the one that caused them (miniqueue)
 };
-Counters counters();  ///< The sums now.
+Counters counters();  ///< The sums now, for any thread.
 
 /// Adds its lifetime to the time that the engine's counters file calls seconds, as run() does: see
 /// serial_region(). Outside of run(), one at a time.

@@ -252,13 +252,14 @@ TEST_P(OwnThread, GetsNoAnswerOnceItsRunHasFailed) {
 TEST_P(OwnThread, ListsNoActorsOnceItsRunHasFailed) {
   const Act act = [] { EXPECT_FALSE(living_actors().empty()); };
   EXPECT_THAT(error_beside_a_failure(act, true),
-              testing::HasSubstr("living_actors() is called by a handler"));
+              testing::HasSubstr("living_actors() is called on an actor's own thread"));
 }
 
 /// Its algorithms are part of the run, which fails before they are complete, or are refused.
 TEST_P(OwnThread, CallsNoAlgorithmOnceItsRunHasFailed) {
   const Act act = [] { parallel_for(0, 100, [](int) {}); };
-  EXPECT_THAT(error_beside_a_failure(act, true), testing::HasSubstr("an algorithm is called by a handler"));
+  EXPECT_THAT(error_beside_a_failure(act, true),
+              testing::HasSubstr("an algorithm is called on an actor's own thread"));
   for (int round = 0; round < 50; ++round)
     EXPECT_THAT(error_beside_a_failure(act, false), testing::Not(testing::IsEmpty()));
 }
@@ -284,6 +285,36 @@ TEST_P(OwnThread, KeepsAnAlgorithmsRunOpen) {
   acting.stop();
   later.stop();
   run();
+}
+
+/// A worker waits for the end of the thread, which would wait for a worker.
+TEST_P(OwnThread, CallsNoAlgorithmWhenItEnds) {
+  static std::string error;
+  struct OfThread {
+    OfThread() = default;
+    OfThread(const OfThread&) = delete;
+    OfThread& operator=(const OfThread&) = delete;
+    ~OfThread() {
+      try {
+        parallel_for(0, 100, [](int) {});
+      } catch (const TaskError& e) {
+        error = e.what();
+      }
+    }
+  };
+  for (const bool ends_in_run : {true, false}) {
+    error.clear();
+    const auto acting = spawn<Acting>(kOwn);
+    acting.send(Act([] {
+      static thread_local const OfThread object;
+      static_cast<void>(&object);
+    }));
+    if (ends_in_run) acting.stop();
+    run();
+    EXPECT_THAT(error, testing::HasSubstr("an algorithm is called on an actor's own thread"));
+    acting.stop();
+    run();
+  }
 }
 
 }  // namespace

@@ -162,6 +162,81 @@ TEST_F(Configure, RunsTasksThatThreadLocalObjectsOfEndingWorkersCreate) {
   }
 }
 
+/// Calls this when its thread ends.
+struct CallsAtEnd {
+  ~CallsAtEnd() {
+    if (call == nullptr) return;
+    call();
+    ++ended;
+  }
+  void (*call)() = nullptr;
+};
+/// On each of the workers but this thread.
+void call_at_end_of_workers(int workers, void (*call)()) {
+  use_workers(static_cast<unsigned>(workers));
+  ended = ran = 0;
+  std::atomic<int> here{0};
+  for (int i = 0; i < workers; ++i)
+    create<nonspec>(
+        [&here, workers, call] {
+          static thread_local CallsAtEnd object;
+          if (engine::current_thread->number != 0) object.call = call;
+          const auto end = std::chrono::steady_clock::now() + 5s;
+          for (++here; here < workers && std::chrono::steady_clock::now() < end;) std::this_thread::yield();
+        },
+        {});
+  run();
+}
+
+/// They wait until configure() has given the turn back, which it does before it waits for them.
+TEST_F(Configure, LetsThreadLocalObjectsOfEndingWorkersCallAlgorithms) {
+  for (const unsigned workers : {1u, 2u, 8u}) {
+    call_at_end_of_workers(4, [] {
+      parallel_for(0, 100, [](int) { ++ran; });
+      static_cast<void>(living_actors());
+    });
+    use_workers(workers);
+    EXPECT_NE(ended, 0);
+    EXPECT_EQ(ran, 100 * ended);
+  }
+}
+TEST_F(Configure, LetsAThreadLocalObjectOfAnEndingWorkerRunTasksAndConfigure) {
+  call_at_end_of_workers(2, [] {
+    create<nonspec>([] { ++ran; }, {});
+    run();
+    native::drop_pending();
+    EXPECT_EQ(refusal(1), "");
+  });
+  use_workers(3);
+  EXPECT_EQ(ran, ended);
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(native::workers(), 1u);
+}
+
+TEST_F(Configure, MayBeCalledBesideThreadsThatReadOptionsAndCounters) {
+  std::atomic<bool> must_end{false};
+  std::atomic<int> wrong{0};
+  const auto read = [&] {
+    while (!must_end) {
+      const native::Options options = native::options();
+      if (options.workers < 1 || options.workers > 3) ++wrong;
+      if (native::counters().tasks_run > native::counters().tasks_created) ++wrong;
+      static_cast<void>(actor_counters());
+      static_cast<void>(native::long_tasks());
+      static_cast<void>(native::workers());
+    }
+  };
+  std::thread one(read), other(read);
+  for (unsigned i = 0; i < 300; ++i) {
+    use_workers(1 + i % 3);
+    std::this_thread::yield();
+  }
+  must_end = true;
+  one.join();
+  other.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 /// Another library's algorithm may begin at any time: it waits, or configure() is refused.
 TEST_F(Configure, MayBeCalledBesideAlgorithmsOfOtherThreads) {
   std::atomic<bool> must_end{false};

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "rubato/algorithms.hpp"
 #include "rubato/rubato.hpp"
 #include "tests/native/use_workers.hpp"
 
@@ -109,6 +110,25 @@ void create_at_the_very_end(unsigned workers) {
   std::exit(1);
 }
 
+struct SumsAtEnd {
+  ~SumsAtEnd() {
+    std::atomic<int> sum{0};
+    parallel_for(0, 100, [&sum](int i) { sum += i; });
+    std::_Exit(sum == 4950 ? 14 : 1);
+  }
+};
+void end_with_an_algorithm_of_a_worker(unsigned workers) {
+  begin(workers);
+  create<nonspec>(
+      [] {
+        static thread_local const SumsAtEnd object;
+        static_cast<void>(&object);
+      },
+      {.core = workers - 1});
+  run();
+  std::exit(2);
+}
+
 /// Workers that get their CPUs late, and one that has left its own and comes back when its thread ends.
 void end_with_late_cpus() {
   begin(1);
@@ -151,6 +171,9 @@ TEST_P(ProcessEnd, BeforeAThreadThatCreatedTasks) {
 }
 TEST_P(ProcessEnd, BeforeAStaticObjectThatCreatesTasks) {
   EXPECT_EXIT(create_at_the_very_end(GetParam()), ::testing::ExitedWithCode(12), "");
+}
+TEST_P(ProcessEnd, BeforeAThreadLocalObjectThatCallsAnAlgorithm) {
+  EXPECT_EXIT(end_with_an_algorithm_of_a_worker(GetParam()), ::testing::ExitedWithCode(14), "");
 }
 TEST(ProcessEndAlone, WithCpusThatWereGivenLate) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
