@@ -75,6 +75,7 @@ struct RestartNow {
   std::string who;
   void run_in_turn() {
     Cell& cell = *cell_of(child);
+    extras_of(cell).waits_for_restart = false;
     if (is_about_to_end(current_actor())) return stop_child(cell);
     try {
       restart(cell, extras_of(cell));
@@ -85,8 +86,11 @@ struct RestartNow {
     }
     go_on(cell);
   }
-  /// The parent has stopped.
-  void fail(AskError) { stop_child(*cell_of(child)); }
+  /// The parent has stopped, or the run has failed.
+  void fail(AskError) {
+    extras_of(*cell_of(child)).waits_for_restart = false;
+    stop_child(*cell_of(child));
+  }
 };
 struct RestartLater final : TimerCall {
   RestartLater(std::uint64_t p, std::uint64_t c, std::string w) : parent(p), child(c), who(std::move(w)) {}
@@ -198,6 +202,7 @@ struct ChildFailed {
       if (is_about_to_end(current_actor())) return Directive::stop;
       start_timer(at, Duration::zero(), 0,
                   {std::make_unique<RestartLater>(current_actor(), child, who), nullptr});
+      extras.waits_for_restart = true;
       return Directive::restart;
     }
     restart(cell, extras);

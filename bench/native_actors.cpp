@@ -1,5 +1,5 @@
-// Cost of actors of the native engine: a message, a turn, an answer, an actor's life (A64, A65).
-// RUBATO_WORKERS chooses the number of workers.
+// Cost of actors of the native engine: a message, a turn, an answer, an actor's life. RUBATO_WORKERS chooses
+// the number of workers.
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 

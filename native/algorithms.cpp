@@ -162,21 +162,19 @@ void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start
     throw TaskError(errors::joined_run_failed() + ": " + joined.why);
 }
 
-/// Between two runs: what there is was created by threads outside, and is in the inbox; or by destructors of
-/// such tasks.
+/// While nothing runs: what threads outside have created, which is in the inbox; then messages; and what the
+/// destructors of both, and listeners of dead letters, create.
 void Engine::drop_pending() {
   runner_.store(std::this_thread::get_id());  // what destructors of the program ask for
   auto& self = static_cast<OutsideThread&>(engine::attach_thread());
-  {
-    Chain created;
-    const Keeping keeping(self, created);
-    do {
-      Chain dropped = take_all_from_outside(*this);
-      dropped.append(std::exchange(created, {}));
-      drop_unrun(self, dropped);
-    } while (!created.is_empty());
-  }
-  clear_mailboxes(cells);
+  Chain created;
+  const Dropping dropping(self, created);
+  do {
+    Chain dropped = take_all_from_outside(*this);
+    dropped.append(std::exchange(created, {}));
+    drop_unrun(self, dropped);
+    if (created.is_empty()) clear_mailboxes(cells);
+  } while (!created.is_empty());
 }
 
 void Engine::drop_between_runs() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -372,7 +373,11 @@ void Engine::drop_tasks() {
 /// All workers are idle: their private tasks are gone. The rest is destroyed unrun.
 void Engine::clear_after_failure() {
   drop_tasks();
-  clear_mailboxes(cells);
+  drop_pending();
+  try {
+    end_in_next_run(cells);
+  } catch (const std::bad_alloc&) {  // with their next message
+  }
   forget_put_aside();
   events.lower(Events::kStop);
 }

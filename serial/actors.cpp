@@ -20,6 +20,7 @@
 #include "actors/living.hpp"
 #include "actors/steps.hpp"
 #include "actors/timers.hpp"
+#include "rubato/actor/actor.hpp"
 #include "rubato/actor/manual_clock.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/task.hpp"
@@ -52,6 +53,7 @@ class Actors {
       });
     };
     actor_hooks.clear = [] { actors().clear(); };
+    actor_hooks.end_in_next_run = [] { actors().end_in_next_run(); };
   }
   static Actors& actors() {
     static Actors& instance = *new Actors;
@@ -154,6 +156,10 @@ class Actors {
       dead_letter(to, node, DeadLetter::Cause::stopped);
       return free_node(node);
     }
+    if (is_clearing_) {  // by a destructor of a message, or a listener, that must not go on for ever
+      if (node->is_admitted()) give_back_place(to);
+      return drop(to, node);
+    }
     const bool is_bounded = (cell_of(to)->life().load(std::memory_order_relaxed) & Cell::kHasBound) != 0;
     if (is_bounded && !admit(*cell_of(to), to, node, current != 0 ? cell_of(current) : nullptr)) {
       dead_letter(to, node, DeadLetter::Cause::full);
@@ -169,14 +175,18 @@ class Actors {
     order_with_others();
   }
 
+  /// Drops a message of a run that has failed. An actor that it was to stop ends in the next run.
+  static void drop(std::uint64_t to, MessageNode* node) {
+    if (is_alive(to) && node->type == &message_type<StopMessage>) cell_of(to)->flags |= Cell::kStopping;
+    dead_letter(to, node, DeadLetter::Cause::run_failed);
+    free_node(node);
+  }
   void clear() {
+    is_clearing_ = true;
     auto queues = std::exchange(queues_, {});
     for (auto& [key, queue] : queues) {
       const std::uint64_t to = std::get<1>(key);
-      for (MessageNode* const node : queue) {
-        dead_letter(to, node, DeadLetter::Cause::run_failed);
-        free_node(node);
-      }
+      for (MessageNode* const node : queue) drop(to, node);
       pending_of(*cell_of(to)) -= queue.size();
       free_if_over(*cell_of(to));
     }
@@ -185,16 +195,25 @@ class Actors {
     aside_.clear();
     aside_keys_.clear();
     for (Cell* const cell : all_) {
-      cell->flags &=
-          static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed | Cell::kMuted | Cell::kEnding));
+      const bool waits_for_restart = cell->extras != nullptr && cell->extras->waits_for_restart;
+      cell->flags &= static_cast<std::uint8_t>(
+          ~(Cell::kUnstashed | Cell::kMuted | Cell::kEnding | (waits_for_restart ? 0 : Cell::kWaiting)));
       if (Bounded* const bounded = bounded_of(*cell)) clear_bound(*bounded);
       if (cell->type == nullptr || cell->extras == nullptr) continue;
       while (!cell->extras->unstashed.is_empty()) {
         MessageNode* const node = cell->extras->unstashed.take();
         note_stashed(-1);
-        dead_letter(cell->self, node, DeadLetter::Cause::run_failed);
-        free_node(node);
+        drop(cell->self, node);
       }
+    }
+    is_clearing_ = false;
+  }
+  /// Actors that were to end when the run failed end in the next run.
+  void end_in_next_run() {
+    for (Cell* const cell : all_) {
+      const bool is_to_end =
+          (cell->flags & Cell::kStopping) != 0 || cell->is_killed.load(std::memory_order_relaxed) != 0;
+      if (is_to_end && cell->type != nullptr) post(cell->self, make_node<StopMessage>());
     }
   }
 
@@ -328,6 +347,7 @@ class Actors {
   std::vector<std::uint64_t> aside_;  // actors with messages that were stashed, and wait for a step
   std::vector<Key> aside_keys_;       // queues that wait for a step
   std::uint64_t since_idle_ = 0;      // messages, while a timer is pending
+  bool is_clearing_ = false;          // the run has failed: what is sent is dropped
 };
 
 Actors& actors() { return Actors::actors(); }

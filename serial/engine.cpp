@@ -94,7 +94,6 @@ class Engine {
                    "rubato: the serial engine stopped; RUBATO_SEED=%llu repeats this order of tasks\n",
                    static_cast<unsigned long long>(seed()));
       clear();
-      if (actor_hooks.clear != nullptr) actor_hooks.clear();
       throw;
     }
     finish_region();
@@ -284,21 +283,26 @@ class Engine {
     throw TaskError(errors::blocked_groups(blocked_tasks_, {name, first->at}), name, first->at);
   }
 
-  /// Drops all tasks unrun, and those that their destructors create.
+  /// Drops all tasks unrun and all messages, and the tasks that destructors and listeners create meanwhile.
   void clear() {
     do {
-      drop_events();
-      // Destroyed last: what waits for a group may own it, or another one.
-      const auto blocked = std::exchange(blocked_, {});
-      const auto unordered = std::exchange(unordered_, {});
-      const auto timestamped = std::exchange(timestamped_, {});
-      blocked_timestamps_.clear();
-      tasks_ = blocked_tasks_ = 0;
-      for (const auto& [at, tasks] : timestamped) leave_groups(tasks);
-      leave_groups(unordered);
-      for (const auto& [group, tasks] : blocked) leave_groups(tasks);
+      drop_tasks();
+      if (tasks_ + blocked_tasks_ == 0 && actor_hooks.clear != nullptr) actor_hooks.clear();
     } while (tasks_ + blocked_tasks_ != 0);
     finish_region();
+    if (actor_hooks.end_in_next_run != nullptr) actor_hooks.end_in_next_run();
+  }
+  void drop_tasks() {
+    drop_events();
+    // Destroyed last: what waits for a group may own it, or another one.
+    const auto blocked = std::exchange(blocked_, {});
+    const auto unordered = std::exchange(unordered_, {});
+    const auto timestamped = std::exchange(timestamped_, {});
+    blocked_timestamps_.clear();
+    tasks_ = blocked_tasks_ = 0;
+    for (const auto& [at, tasks] : timestamped) leave_groups(tasks);
+    leave_groups(unordered);
+    for (const auto& [group, tasks] : blocked) leave_groups(tasks);
   }
   static void leave_groups(const std::vector<Task>& tasks) {
     for (const Task& task : tasks) leave_group(task);

@@ -17,7 +17,8 @@ struct ActorHooks {
   std::uint64_t (*until_timer)() = nullptr;  ///< nanoseconds until that; kNoLimit: there is none
   void (*pass)(std::uint64_t) = nullptr;     ///< so many nanoseconds have passed, while a thread waited
   void (*say_what_is_left)() = nullptr;      ///< the run ends
-  void (*clear)() = nullptr;                 ///< the run has failed: tasks are dropped
+  void (*clear)() = nullptr;                 ///< the run has failed: messages are dropped
+  void (*end_in_next_run)() = nullptr;       ///< the same, when all has been dropped
   void (*after_task)() = nullptr;            ///< null until there is a delayed task
 };
 extern ActorHooks actor_hooks;

@@ -11,6 +11,7 @@
 #include "native/memory/cells.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
+#include "rubato/actor/actor.hpp"
 
 namespace rubato::inline v0::native {
 
@@ -28,6 +29,35 @@ void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
     engine::dead_letter(cell.self, last, cause);
     last->type = &engine::message_type<engine::KillMessage>;  // nothing is left of it; finish() releases it
   }
+}
+
+namespace {
+
+/// While nothing runs. An actor that the message was to stop ends in the next run.
+void drop_contents(std::uint64_t to, MessageNode* node) {
+  if (node->type == &engine::message_type<engine::StopMessage> && engine::is_alive(to))
+    engine::cell_of(to)->flags |= Cell::kStopping;
+  engine::dead_letter(to, node, DeadLetter::Cause::run_failed);
+}
+/// A message of a reader that has lost was never sent.
+void withdraw(MessageNode* node) {
+  if (node->type->fail != nullptr) node->type->fail(node, engine::kWithdrawn);
+  engine::destroy_payload(node);
+}
+
+}  // namespace
+
+void drop_message(std::uint64_t to, MessageNode* node) {
+  const engine::ThreadState* const self = engine::current_thread;
+  if (node->is_admitted()) engine::give_back_place(to);
+  if (self != nullptr && self->is_worker && static_cast<const Worker*>(self)->is_dropping_attempt()) {
+    withdraw(node);
+  } else if (the_shared().is_running()) {  // a worker drops what it has
+    engine::dead_letter(to, node, DeadLetter::Cause::run_failed);
+  } else {
+    drop_contents(to, node);
+  }
+  engine::free_node(node);
 }
 
 namespace {
@@ -58,9 +88,11 @@ void clear_mailboxes(CellHeap& cells) {
     if ((mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) != 0) return;
     const std::uint8_t to_clear = std::exchange(mailbox.to_clear, std::uint8_t{0});
     if (to_clear == 0) return;  // it has begun since, and its turn, if it has one, is there
+    // A child goes on waiting to be made again, and its mailbox looks as if it handled a message.
+    const bool waits_for_restart = mailbox.extras != nullptr && mailbox.extras->waits_for_restart;
     if (mailbox.extras != nullptr) {
-      mailbox.flags &=
-          static_cast<std::uint8_t>(~(Cell::kUnstashed | Cell::kWaiting | Cell::kMuted | Cell::kEnding));
+      mailbox.flags &= static_cast<std::uint8_t>(
+          ~(Cell::kUnstashed | Cell::kMuted | Cell::kEnding | (waits_for_restart ? 0 : Cell::kWaiting)));
       engine::NodeList& unstashed = mailbox.extras->unstashed;
       while (!unstashed.is_empty()) {
         MessageNode* const node = unstashed.take();
@@ -76,18 +108,29 @@ void clear_mailboxes(CellHeap& cells) {
     for (bool is_empty = false; !is_empty;) {  // then it is of the thread outside that pushes next
       const Mailbox::Taken taken = mailbox.take();
       if (taken.node == nullptr) {
+        if (waits_for_restart && mailbox.last_taken() != nullptr && !mailbox.has_more()) return;
         const Mailbox::Finished finished = mailbox.finish();
         if (finished.released != nullptr) engine::free_node(finished.released);
         is_empty = finished.is_empty;
         continue;
       }
-      engine::dead_letter(mailbox.self, taken.node, DeadLetter::Cause::run_failed);
+      drop_contents(mailbox.self, taken.node);
       if (taken.is_last) {
         taken.node->type = &engine::message_type<engine::KillMessage>;
       } else {
         engine::free_node(taken.node);
       }
     }
+  });
+}
+
+/// A message for each, since its mailbox then makes a turn due if there is none.
+void end_in_next_run(CellHeap& cells) {
+  cells.for_each([](Mailbox& mailbox) {
+    const bool is_born = (mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) == 0;
+    if (!is_born || mailbox.type == nullptr || (mailbox.flags & Cell::kEnded) != 0) return;
+    if ((mailbox.flags & Cell::kStopping) != 0 || mailbox.is_killed.load(std::memory_order_relaxed) != 0)
+      engine::post(mailbox.self, engine::make_node<engine::StopMessage>());
   });
 }
 

@@ -52,12 +52,7 @@ MessageNode* node_in(const Task* task) { return reinterpret_cast<MessageNode*>(t
 /// For the names in traces and sentences. A turn has that of its behavior (BehaviorType::turn).
 struct Message {};
 
-void drop_delivery(Task* task) {
-  MessageNode* const node = node_in(task);
-  if (node->is_admitted()) engine::give_back_place(task->words[0]);
-  engine::dead_letter(task->words[0], node, DeadLetter::Cause::run_failed);
-  engine::free_node(node);
-}
+void drop_delivery(Task* task) { drop_message(task->words[0], node_in(task)); }
 constexpr engine::TaskCode kDeliveryCode{
     [](Task* task) { deliver(task); }, drop_delivery, &typeid(Message), false, false, 2, engine::kNoPointer};
 
@@ -513,6 +508,11 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
                                          std::chrono::nanoseconds patience) {
   ThreadState& self = engine::this_thread();
   if (to == 0) push_dead(to, node);
+  if (!self.is_worker && static_cast<OutsideThread&>(self).drops_messages) {
+    note_kill(to, node);
+    drop_message(to, node);
+    return true;
+  }
   if (!self.is_worker && push_directly(static_cast<OutsideThread&>(self), to, node)) return true;
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   if (!self.is_worker && !count_from_outside(to, node, patience)) {

@@ -22,10 +22,11 @@ struct OutsideThread : engine::ThreadState {
   Reached::Place& place;
   /// Not null: tasks that this thread creates are kept here and not handed over, see Keeping.
   Chain* kept = nullptr;
+  bool drops_messages = false;   ///< messages that this thread sends are dead letters, see Dropping
   std::uint64_t joined_run = 0;  ///< the last run that an algorithm of this thread was part of
 };
-/// While it lives, `tasks` gets what a thread creates: the tasks of an algorithm that joins another thread's
-/// run, so that all of them come into the inbox at once; or those of destructors of tasks that are dropped.
+/// While it lives, `tasks` gets the tasks that a thread creates: those of an algorithm that joins another
+/// thread's run, so that all of them come into the inbox at once; or see Dropping.
 class Keeping {
  public:
   Keeping(OutsideThread& thread, Chain& tasks) : thread_(thread) { thread.kept = &tasks; }
@@ -35,6 +36,22 @@ class Keeping {
 
  private:
   OutsideThread& thread_;
+};
+/// While it lives, the thread drops what a failed run has left. Destructors, and listeners of dead letters,
+/// create tasks meanwhile, which are to be dropped, too. What they send is dropped at once: a listener that
+/// answers each dead letter with a message would go on for ever.
+class Dropping {
+ public:
+  Dropping(OutsideThread& thread, Chain& tasks) : thread_(thread), keeping_(thread, tasks) {
+    thread.drops_messages = true;
+  }
+  ~Dropping() { thread_.drops_messages = false; }
+  Dropping(const Dropping&) = delete;
+  Dropping& operator=(const Dropping&) = delete;
+
+ private:
+  OutsideThread& thread_;
+  const Keeping keeping_;
 };
 /// Its task, which never ran; destroyed.
 inline void free_outside(engine::ThreadState& self, Task* task) {

@@ -65,6 +65,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void created_task(Task* task);
   /// The running task is an optimistic reader: what it does may be dropped.
   bool is_validating() const { return is_validating_.load(std::memory_order_relaxed); }
+  /// A reader has lost: its tasks and messages are dropped, and it runs again.
+  bool is_dropping_attempt() const { return is_dropping_attempt_; }
   /// Tasks of other threads. @returns whether there may have been any.
   bool empty_inbox();
   void enter_epochs();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -92,6 +93,7 @@ class AskState {
   }
   void fail(AskError error) {
     if (!claim()) return;
+    if (error == kWithdrawn) return drop_continuation();
     error_ = error;
     complete();
   }
@@ -132,6 +134,13 @@ class AskState {
   static constexpr std::size_t kBytes = sizeof(std::optional<R>) <= 16 ? 64 : 128;
   static constexpr bool kIsBlock = sizeof(std::optional<R>) <= 80 && alignof(R) <= 16;
 
+  struct Freed {
+    void operator()(MessageNode* node) const {
+      destroy_payload(node);
+      free_node(node);
+    }
+  };
+
   void interrupt() {
     std::uint32_t open = kOpen;
     if (phase_.compare_exchange_strong(open, kInterrupted, std::memory_order_acq_rel)) phase_.notify_all();
@@ -142,6 +151,10 @@ class AskState {
     if (const std::uint64_t number = timer_.load(std::memory_order_seq_cst)) cancel_timer(number);
     return true;
   }
+  /// The asker asks again, and continues with that answer.
+  void drop_continuation() {
+    if (phase_.load(std::memory_order_acquire) == kContinued) Freed{}(std::exchange(continuation_, nullptr));
+  }
   void complete() {
     if (phase_.exchange(kAnswered, std::memory_order_acq_rel) == kContinued) return deliver();
     phase_.notify_all();
@@ -149,22 +162,15 @@ class AskState {
   void deliver() {
     MessageNode* const node = continuation_;
     if (asker_ != 0) return post(asker_, node);
-    engine::create<TaskType::nonspec>(Late{node}, Annotations{});
+    engine::create<TaskType::nonspec>(Late{std::unique_ptr<MessageNode, Freed>(node)}, Annotations{});
   }
-  /// Continuation in a task of its own, for an asker that is no actor.
+  /// Continuation in a task of its own, for an asker that is no actor. A failed run drops it unrun.
   struct Late {
     using TaskName = task_names::then<R>;
-    MessageNode* node;
+    std::unique_ptr<MessageNode, Freed> node;
     void operator()() const {
-      struct Freed {
-        MessageNode* node;
-        ~Freed() {
-          destroy_payload(node);
-          free_node(node);
-        }
-      } const freed{node};
       try {
-        node->type->run(node);
+        node->type->run(node.get());
       } catch (...) {
         throw_of_answer();
       }

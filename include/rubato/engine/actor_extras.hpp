@@ -90,7 +90,8 @@ struct Extras {
   Restarts limits{};
   std::uint64_t window_began = 0;  ///< nanoseconds: restarts are counted within limits.within
   unsigned restarts = 0;
-  bool has_failed = false;  ///< and is stopped therefore
+  bool has_failed = false;         ///< and is stopped therefore
+  bool waits_for_restart = false;  ///< by a timer, which failed runs leave as well
   TaskGroup* group = nullptr;
   std::uint64_t muted_by = 0;        ///< the receiver that has too much
   bool has_killed_children = false;  ///< it ends, and was killed

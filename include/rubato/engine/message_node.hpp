@@ -27,6 +27,9 @@ namespace engine {
 
 struct MessageNode;
 
+/// Error of a request that was never sent, see Worker::is_dropping_attempt(): the asker gets nothing.
+inline constexpr AskError kWithdrawn{255};
+
 /// Properties that all messages of one type share. Static, never freed; its address is the type's identity.
 struct MessageType {
   /// Null for messages of programs; else the runtime's own work. @returns whether a message of the program

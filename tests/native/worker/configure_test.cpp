@@ -188,7 +188,7 @@ void call_at_end_of_workers(int workers, void (*call)()) {
   run();
 }
 
-/// They wait until configure() has given the turn back, which it does before it waits for them.
+/// Their algorithms wait until configure() has given the turn back, which it does before it waits for them.
 TEST_F(Configure, LetsThreadLocalObjectsOfEndingWorkersCallAlgorithms) {
   for (const unsigned workers : {1u, 2u, 8u}) {
     call_at_end_of_workers(4, [] {
