@@ -62,12 +62,13 @@ Hierarchy::Hierarchy(const Config& config, std::size_t home_bytes)
       l2_latency(config.l2.latency),
       llc_latency(config.llc.latency),
       homes(config),
+      banks(config),
       groups(config.tiles()),
       served(warming, config.tiles()),
       arena(config.tiles() *
             (SetArray<L2Line>::host_bytes(l2_bytes_of(config), l2_ways_of(config)) + home_bytes)),
       l2_ports(config.tiles()),
-      llc_ports(config.tiles()),
+      llc_ports(config.tiles() * config.llc.banks),
       report([](const std::string& sentence) { check_failed(__FILE__, __LINE__, "coherence", sentence); }),
       counts_states_(config.coherence.states) {
   check_caches(config);

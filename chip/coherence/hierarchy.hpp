@@ -3,7 +3,7 @@
 // homes, and what tiles say to each other.
 //
 //   l1s       core * 2, + 1 for data
-//   ports     an array takes one access a cycle: an access finds the next free one
+//   ports     an array, or a bank of a slice, takes one access a cycle: an access finds the next free one
 //   versions  on with coherence.check; then every use of an L1 is checked, hits by an observer
 //   observer  of an L1's hits: without one, a hit costs no more than its own work
 // SPDX-License-Identifier: MIT
@@ -20,6 +20,7 @@
 #include "chip/cache/left_reservations.hpp"
 #include "chip/coherence/cache_stats.hpp"
 #include "chip/coherence/home_map.hpp"
+#include "chip/coherence/llc_banks.hpp"
 #include "chip/coherence/program_uses.hpp"
 #include "chip/coherence/served_accesses.hpp"
 #include "chip/coherence/tile_caches.hpp"
@@ -51,17 +52,20 @@ class Hierarchy {
   LineAddr outer(CoreId core, LineAddr own) const { return l1s[core.value * 2].outer(own); }
 
   Latency l1_latency(AccessKind kind) const { return kind == AccessKind::fetch ? l1i_latency : l1d_latency; }
-  Cycle book_l2(TileId tile, Cycle at) { return warming.book(l2_ports, tile, at); }
-  Cycle book_llc(TileId home, Cycle at) { return warming.book(llc_ports, home, at); }
+  Cycle book_l2(TileId tile, Cycle at) { return warming.book(l2_ports, tile.value, at); }
+  /// The port of the line's bank.
+  Cycle book_llc(TileId home, LineAddr line, Cycle at) {
+    return warming.book(llc_ports, banks.of(home, line), at);
+  }
   /// Tags of an L2 are read, in the first free cycle of its port.
   Cycle look_up_l2(TileId tile, Cycle at) {
     warming.count(tiles[tile.value].accesses.lookups);
     return book_l2(tile, at) + l2_latency;
   }
   /// The same of a home's slice, whose accesses are counted in `slice`.
-  Cycle look_up_llc(TileId home, ArrayAccesses& slice, Cycle at) {
+  Cycle look_up_llc(TileId home, ArrayAccesses& slice, LineAddr line, Cycle at) {
     warming.count(slice.lookups);
-    return book_llc(home, at) + llc_latency;
+    return book_llc(home, line, at) + llc_latency;
   }
   /// When the line is back at its controller's tile.
   Cycle read_memory(LineAddr line, Cycle at) {
@@ -88,6 +92,7 @@ class Hierarchy {
   std::uint32_t cores_per_tile;
   Latency l1i_latency, l1d_latency, l2_latency, llc_latency;
   HomeMap homes;
+  LlcBanks banks;
   SharerGroups groups;
   Warming warming;
   ProgramUses uses{warming};

@@ -94,7 +94,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     if (e.owned) parts_.tiles[e.owner].array().prefetch(r.line);
   }
   count(slice.counters.busy_cycles, ready - path.at());
-  path.until(kLlc, look_up_llc(home, ready));
+  path.until(kLlc, look_up_llc(home, r.line, ready));
   if (entry != slice.array.kNoSlot) count(slice.directory.read);
 
   // 2. Speculative accessors anywhere, before anything changes.
@@ -166,7 +166,7 @@ bool Mesi::check_in_tile(const Request& r, L2Line& line, Path& path, CheckResult
     path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::coherence, path.at()));
     const Cycle ready = later(path.at(), slice.array[line.home_entry].busy);
     slice.counters.busy_cycles += ready - path.at();
-    path.until(kLlc, look_up_llc(home, ready));
+    path.until(kLlc, look_up_llc(home, r.line, ready));
     count(slice.directory.read);
   };
   const auto answer = [&](TileId home) {
@@ -231,7 +231,7 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
   if (!r.write && line.state == LineState::modified) {
     const Cycle there = send(owner, home, message::kLine, TrafficClass::memory, answered);
     e.busy = over(there);
-    parts_.book_llc(home, there);
+    parts_.book_llc(home, r.line, there);
     e.dirty = true;
     parts_.versions.copy(tile.place(slot), slices_[home.value].place(entry));
     count(tile.counters.write_backs);
@@ -310,8 +310,9 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   gate_.lose(t, line);
 
   // The home hears of clean evictions too, so that its directory stays exact.
-  parts_.book_llc(home, modified ? send(t, home, message::kLine, TrafficClass::memory, at)
-                                 : send(t, home, message::kRequest, TrafficClass::coherence, at));
+  parts_.book_llc(home, line,
+                  modified ? send(t, home, message::kLine, TrafficClass::memory, at)
+                           : send(t, home, message::kRequest, TrafficClass::coherence, at));
   if (modified) {
     count(tile.accesses.reads);
     count(slice.accesses.writes);

@@ -111,8 +111,8 @@ class Mesi final : public CacheProtocol {
   /// When what an access has begun is over. Warming begins nothing, however long its path: timed accesses do
   /// not wait for it.
   Cycle over(Cycle at) const { return is_warming() ? Cycle{} : at; }
-  Cycle look_up_llc(TileId home, Cycle at) {
-    return parts_.look_up_llc(home, slices_[home.value].accesses, at);
+  Cycle look_up_llc(TileId home, LineAddr line, Cycle at) {
+    return parts_.look_up_llc(home, slices_[home.value].accesses, line, at);
   }
 
   void check_line(LineAddr line) const;

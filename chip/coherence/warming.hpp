@@ -33,8 +33,8 @@ class Warming {
     if (!is_on_ && now > most) most = now;
   }
   /// Takes the first free cycle of a port from `at` on; warming takes none.
-  Cycle book(Calendars& ports, TileId tile, Cycle at) const {
-    return is_on_ ? at : ports.book(tile.value, at);
+  Cycle book(Calendars& ports, std::uint32_t port, Cycle at) const {
+    return is_on_ ? at : ports.book(port, at);
   }
 
  private:

@@ -43,6 +43,7 @@ struct CacheSection {
   std::string inclusion = "inclusive";  ///< of the L2, of its tile's L1s (K20)
   std::uint32_t mshrs = 0;              ///< of the L2; 0: as many as its cores ask for (K15)
   std::string interleave = "hash";      ///< of the LLC: which slice a line has (K22)
+  std::uint32_t banks = 1;              ///< of an LLC slice, a port each
   // Keys of the L1D's prefetcher:
   std::string prefetcher = "none";      ///< or stride, next_line
   std::uint32_t prefetch_degree = 2;    ///< lines that a use asks for, at most

@@ -69,16 +69,25 @@ void check_sets(const char* name, const CacheSection& cache) {
   }
 }
 
+void check_power_of_two(const char* name, std::uint32_t value) {
+  if (!std::has_single_bit(value)) throw UsageError("{} is {}, but must be a power of two", name, value);
+}
+
+void check_banks(const CacheSection& llc) {
+  check_power_of_two("llc.banks", llc.banks);
+  const std::uint64_t sets = llc.size / kLineBytes / llc.ways;
+  if (llc.banks > sets)
+    throw UsageError(
+        "llc.banks is {}, but llc.size = {} and llc.ways = {} make {} sets: a bank has one or more",
+        llc.banks, llc.size, llc.ways, sets);
+}
+
 void check_inclusion(const char* outer_name, const CacheSection& outer, const char* inner_name,
                      const CacheSection& inner) {
   if (outer.size < inner.size) {
     throw UsageError("{}.size is {} bytes, less than {}.size = {}, but {} includes what {} holds", outer_name,
                      outer.size, inner_name, inner.size, outer_name, inner_name);
   }
-}
-
-void check_power_of_two(const char* name, std::uint32_t value) {
-  if (!std::has_single_bit(value)) throw UsageError("{} is {}, but must be a power of two", name, value);
 }
 
 void check_ties(const Config& config) {
@@ -104,6 +113,7 @@ Config resolve(Config config) {
   check_cache("llc", config.llc);
   check_sets("l2", config.l2);
   check_sets("llc", config.llc);
+  check_banks(config.llc);
   if (config.l2.inclusion == "inclusive") {
     check_inclusion("l2", config.l2, "l1i", config.l1i);
     check_inclusion("l2", config.l2, "l1d", config.l1d);

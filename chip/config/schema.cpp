@@ -198,6 +198,9 @@ void add_memory(std::vector<Key>& k) {
   k.push_back(choice("llc.interleave", MEMBER(llc.interleave), {"hash", "low"},
                      "Which slice a line has: by a hash of its address, or (not mesi) by its lowest bits.",
                      kOurs));
+  k.push_back(number(
+      "llc.banks", MEMBER(llc.banks), "banks", 1, 64,
+      "Equal parts of a tile's LLC slice, directory and filter, with a port each; a power of two.", kOurs));
   k.push_back(choice(
       "coherence.protocol", MEMBER(coherence.protocol),
       {"mesi", "sparse", "tokenb", "mosaic", "flask", "late"},

@@ -71,6 +71,22 @@ def test_one_access_takes_what_it_does_by_hand(protocol, part, path, pj):
     assert energy_of({path: 1}, protocol).dynamic[part] == pytest.approx(pj / 1000)
 
 
+@pytest.mark.parametrize(
+    ("protocol", "part", "path", "pj"),
+    [
+        ("mesi", "llc", "tile.0.llc.reads", 8 * math.sqrt(8)),  # 64 KiB of 256 KiB
+        ("mesi", "llc", "tile.0.llc.lookups", 2 * math.sqrt(8)),
+        ("mesi", "l2", "tile.0.l2.lookups", 4),  # an L2 has no banks
+        ("mesi", "directory", "tile.0.directory.rows_read", math.sqrt(8)),
+        ("flask", "filter", "tile.0.filter.rows_read", 1),
+    ],
+)
+def test_a_bank_takes_what_an_array_of_its_size_does(protocol, part, path, pj):
+    none = {f"tile.0.{kind}": 0 for kind in ["l2.lookups", *DIRECTORY[protocol]]}
+    found = energy.energy(Stats({"roi": {**none, path: 1}}), {**configuration(protocol), "llc.banks": 4})
+    assert found is not None and found.dynamic[part] == pytest.approx(pj / 1000)
+
+
 def test_leakage_is_of_capacity_and_time_and_memory_is_apart():
     found = energy_of({"chip.cycles": 1_000_000, "mem.0.reads": 3, "mem.1.writes": 1}, leakage_mw_per_mib=1.0)
     assert found.leakage["l1"] == pytest.approx(34 / 1024 * 1000), "a millisecond, 34 KiB with tags"
@@ -107,7 +123,7 @@ def test_the_simulator_computes_the_same(protocol, tmp_path, monkeypatch):
     monkeypatch.delenv("RUBATO_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
     settings = {"coherence.protocol": protocol, "chip.cores_per_tile": 1, "coherence.capacity": 0.4, "l2.size": "16KiB",
-                "l1d.size": "1KiB", "energy.sram_pj": 2.5, "net.link_bytes": 8}  # fmt: skip
+                "l1d.size": "1KiB", "energy.sram_pj": 2.5, "net.link_bytes": 8, "llc.banks": 2}  # fmt: skip
     run = rubato.run("sssp", cores=4, arguments=ARGUMENTS, set=settings)
     for stats in (run.stats, run.stats.whole_run):
         found = energy.energy(stats, run.configuration)

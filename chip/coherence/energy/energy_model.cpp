@@ -33,14 +33,14 @@ class Accounts {
   }
   Part cache(const char* name, const CacheSection& c) const {
     const auto of = [&](const char* what) { return sum(fmt::format("tile.*.{}.{}", name, what)); };
-    const ArrayEnergy data = array(static_cast<double>(c.size));
+    const ArrayEnergy data = bank(static_cast<double>(c.size), c.banks);
     return {of("lookups") * tag_pj(c) + of("reads") * data.read_pj(kLineBits) +
                 of("writes") * data.write_pj(kLineBits),
             config_.tiles() * bytes_of(c)};
   }
   Part directory() const {
     const auto at = [&](double array_bytes, double bits) {
-      const ArrayEnergy a = array(array_bytes);
+      const ArrayEnergy a = bank(array_bytes, config_.llc.banks);
       return sum("tile.*.directory.rows_read") * a.read_pj(bits) +
              sum("tile.*.directory.rows_written") * a.write_pj(bits);
     };
@@ -56,7 +56,7 @@ class Accounts {
     // An exact filter is no hardware, so its accesses have no energy; coherence.filter=none has no array.
     const std::string& kind = config_.coherence.filter;
     if (!has_filter() || (kind != "dlcbf" && kind != "cbf")) return {};
-    const ArrayEnergy a = array(way_bytes());
+    const ArrayEnergy a = bank(way_bytes(), config_.llc.banks);
     const std::uint32_t sub_tables = config_.coherence.ways - config_.coherence.directory_ways;
     return {sum("tile.*.filter.rows_read") * a.read_pj(kRowBits) +
                 sum("tile.*.filter.rows_written") * a.write_pj(kRowBits),
@@ -72,12 +72,14 @@ class Accounts {
  private:
   bool has(std::string_view kind) const { return sums_(kind).has_value(); }
   ArrayEnergy array(double bytes) const { return {config_.energy.sram_pj, bytes}; }
+  /// A bank of an array that has so many, all of one size.
+  ArrayEnergy bank(double bytes, std::uint32_t banks) const { return array(bytes / banks); }
   static double lines_of(const CacheSection& c) { return static_cast<double>(c.size / kLineBytes); }
   static double bytes_of(const CacheSection& c) {
     return static_cast<double>(c.size) + kTagBytes * lines_of(c);
   }
   double tag_pj(const CacheSection& c) const {
-    return array(kTagBytes * lines_of(c)).read_pj(8 * kTagBytes * c.ways);
+    return bank(kTagBytes * lines_of(c), c.banks).read_pj(8 * kTagBytes * c.ways);
   }
   Part l1(const char* name, const CacheSection& c, double stores) const {
     const auto of = [&](const char* what) { return sum(fmt::format("core.*.{}.{}", name, what)); };

@@ -4,6 +4,7 @@
 //
 //   access     L1: tag and data of 64 bits at once, as a cache is cited. L2, LLC: a look-up reads the tags of
 //              a set; a line is read or written in one access of the data array
+//   banks      an access of a slice, directory or filter is one of a bank's array: llc.banks of equal size
 //   tags       32 bits a line, state and tokens among them; a look-up changes them for nothing more
 //   directory  rows of 16 bytes, an array a way, and the filter's sub-tables so; a directory without entries
 //   of

@@ -1,6 +1,6 @@
-// Arbiter of persistent requests at a home of tokenb (K44). One is active at a time, in the order of arrival.
-// Every node acknowledges the begin and the end of each. So no node ever has two entries of one home, in
-// whatever order the network delivers.
+// Arbiter of persistent requests at a bank of a home of tokenb (K44). One is active at a time, in the order
+// of arrival. Every node acknowledges the begin and the end of each. So no node ever has two entries of one
+// arbiter, in whatever order the network delivers.
 //
 //   handover   the next request is for the same line: its activation also ends the turn before, which all
 //              nodes have acknowledged by then. So contenders for a line wait for one round of words a turn.

@@ -35,10 +35,11 @@ class TokenBroadcast final : public TokenTiles {
   /// A tile's slice, its part in arbitration, and what its agent has learnt of waiting.
   struct Node {
     Node(const Config& config, std::pmr::memory_resource* memory)
-        : places(LineFrame(config), config.llc.size, config.llc.ways, memory), arbiter(config.tiles() + 2) {}
+        : places(LineFrame(config), config.llc.size, config.llc.ways, memory),
+          arbiters(config.llc.banks, PersistentArbiter(config.tiles() + 2)) {}
     FramedArray<TokenPlace> places;
     LineRecords<StoreLine> lines;
-    PersistentArbiter arbiter;
+    std::vector<PersistentArbiter> arbiters;  ///< by bank
     LlcCounters llc;
     Counters counters;
     Latency mean_miss = 0;  ///< of its agent, moving

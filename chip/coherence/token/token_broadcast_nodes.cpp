@@ -51,8 +51,8 @@ void TokenBroadcast::receive_at_slice(Flight& flight) {
   Node& node = nodes_[t.value];
   const Said kind = flight.message.kind;
   const bool is_get = kind == Said::get_shared || kind == Said::get_exclusive;
-  if (is_get) transport_.spend(flight, kInSlice, look_up_llc(t, flight.at));
-  if (kind == Said::tokens) flight.spend(kInSlice, parts_.book_llc(t, flight.at));
+  if (is_get) transport_.spend(flight, kInSlice, look_up_llc(t, line, flight.at));
+  if (kind == Said::tokens) flight.spend(kInSlice, parts_.book_llc(t, line, flight.at));
   StoreLine* const found = node.lines.find(line);
   StoreLine state = found == nullptr ? StoreLine{} : *found;
   const AgentOutcome out = slice_rules_.receive(state, flight.message);
@@ -124,7 +124,7 @@ void TokenBroadcast::receive_at_memory(Flight& flight) {
 /// Word to or from the home's arbiter (K44).
 void TokenBroadcast::arbitrate(const Flight& flight) {
   const TileId t = home_of(flight.line);
-  PersistentArbiter& arbiter = nodes_[t.value].arbiter;
+  PersistentArbiter& arbiter = nodes_[t.value].arbiters[parts_.banks.of(flight.line)];
   const Said kind = flight.message.kind;
   const Order order = kind == Said::persist
                           ? arbiter.ask({flight.message.requester, flight.line, flight.message.is_read})

@@ -86,7 +86,7 @@ void TokenProtocol::receive_at_home(Flight& flight) {
     const EntryBits before(record.line);
     const HomeOutcome out = home_rules_.receive(record.line, flight.message);
     if (kind == Kind::put_data || kind == Kind::tokens) {
-      flight.spend(kHomePart, parts_.book_llc(t, flight.at));
+      flight.spend(kHomePart, parts_.book_llc(t, flight.line, flight.at));
       const bool stays = flight.message.has_data && belongs_in_llc(record.line);
       count(stays ? slice_accesses_[t.value].writes : slice_accesses_[t.value].lookups);
     }
@@ -129,7 +129,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   // The slice looks up its data, directory and filter at once.
   const Cycle now = transport_.now();
   count(home.counters.busy_cycles, now - flight.at);
-  transport_.spend(flight, kHomePart, look_up_llc(t, later(flight.at, now)));
+  transport_.spend(flight, kHomePart, look_up_llc(t, line, later(flight.at, now)));
   count(home.entries.rows.read, home.directory.ways());
   bool may_be_out = true;
   if (is_get) {

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "chip/coherence/cache_stats.hpp"
 #include "chip/coherence/entry_rows.hpp"
+#include "chip/coherence/filter/banked_filter.hpp"
 #include "chip/coherence/filter/counting_filter.hpp"
 #include "chip/coherence/filter/d_left_filter.hpp"
 #include "chip/coherence/filter/exact_filter.hpp"
@@ -29,13 +33,22 @@ std::uint32_t directory_assoc_of(const Config& config, TokenPolicy policy) {
   return asked != 0 ? asked : entry_ways_of(config, policy);
 }
 
-std::unique_ptr<LineFilter> make_filter(const Config& config, std::uint32_t rows) {
+/// The filter of a bank.
+std::unique_ptr<LineFilter> make_bank_filter(const Config& config, std::uint32_t rows) {
   const std::uint32_t sub_tables = config.coherence.ways - config.coherence.directory_ways;
   const std::string& kind = config.coherence.filter;
   if (kind == "dlcbf") return std::make_unique<DLeftFilter>(sub_tables, rows);
   if (kind == "cbf") return std::make_unique<CountingFilter>(sub_tables, rows);
   if (kind == "exact") return std::make_unique<ExactFilter>();
   return std::make_unique<NoFilter>();
+}
+
+std::unique_ptr<LineFilter> make_filter(const Config& config, std::uint32_t rows) {
+  const std::uint32_t count = config.llc.banks;
+  if (count == 1) return make_bank_filter(config, rows);
+  std::vector<std::unique_ptr<LineFilter>> banks;
+  for (std::uint32_t i = 0; i < count; ++i) banks.push_back(make_bank_filter(config, rows / count));
+  return std::make_unique<BankedFilter>(std::move(banks));
 }
 
 std::unique_ptr<MovingSplit> make_split(const Config& config, std::uint64_t rows, LineFilter& filter) {
@@ -58,6 +71,20 @@ TokenVariant variant_of(const Config& config) {
   return {.probes_when_needed = config.coherence.mosaic_probe == "needed",
           .counts_chip = config.coherence.filter_counts == "chip",
           .sharer_bits = config.coherence.sharer_bits};
+}
+
+/// `sets`: of a home's directory.
+void check_banks(const Config& config, TokenPolicy policy, std::uint64_t sets) {
+  const std::uint32_t banks = config.llc.banks;
+  if (sets % banks != 0)
+    throw UsageError("llc.banks is {}, which does not divide the {} sets of a tile's directory", banks, sets);
+  if (policy != TokenPolicy::flask) return;
+  if (entry_rows_of(config) < banks)
+    throw UsageError("llc.banks is {}, but a sub-table of a tile's filter has {} rows, fewer than banks",
+                     banks, entry_rows_of(config));
+  if (banks != 1 && config.coherence.partition == "adaptive")
+    throw UsageError("coherence.partition is adaptive, which takes a slice of one bank, but llc.banks is {}",
+                     banks);
 }
 
 void check_config(const Config& config, TokenPolicy policy) {
@@ -94,6 +121,7 @@ void check_config(const Config& config, TokenPolicy policy) {
         "coherence.directory_assoc is {}, which does not divide the {} entries of a tile's directory into {} "
         "sets or more",
         assoc, entries, kFewestSets);
+  check_banks(config, policy, entries / assoc);
 }
 
 }  // namespace

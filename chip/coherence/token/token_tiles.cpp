@@ -189,7 +189,7 @@ bool TokenTiles::check(const Request& r, L2Line& line, const AgentRecord* due, P
   };
   const auto ask = [&](TileId home) {
     word(r.tile, home);
-    path.until(kLlcPart, look_up_llc(home, path.at()));
+    path.until(kLlcPart, look_up_llc(home, r.line, path.at()));
   };
   return gate_.check_hit(r, line, path, result, ask, [&](TileId home) { word(home, r.tile); });
 }

@@ -100,9 +100,9 @@ class TokenTiles : public CacheProtocol, protected EventHandler, protected Messa
 
   /// `event`, kHoldEnds or kRetry, comes at `at`; it is void if the line's record is in another round then.
   void start_timer(Event event, TileId tile, LineAddr line, std::uint32_t round, Cycle at);
-  /// Tags of a slice are read, in the first free cycle of its port.
-  Cycle look_up_llc(TileId home, Cycle at) {
-    return parts_.look_up_llc(home, slice_accesses_[home.value], at);
+  /// Tags of a slice are read, in the first free cycle of the port.
+  Cycle look_up_llc(TileId home, LineAddr line, Cycle at) {
+    return parts_.look_up_llc(home, slice_accesses_[home.value], line, at);
   }
   bool checks() const { return parts_.versions.is_on(); }
 

@@ -71,6 +71,7 @@ class _Chip:
         self.sums = sums
         self.cores = int(configuration["chip.cores"])
         self.tiles = self.cores // int(configuration["chip.cores_per_tile"])
+        self.banks = int(configuration.get("llc.banks", 1))  # of a slice, its directory and filter
         self.kinds = frozenset(sums)
 
     def energy(self) -> Energy:
@@ -108,7 +109,11 @@ class _Chip:
         return int(self.of[f"{cache}.size"]) + _TAG_BYTES * self.lines(cache)
 
     def tags_pj(self, cache: str) -> float:
-        return self.pj(_TAG_BYTES * self.lines(cache), 8 * _TAG_BYTES * int(self.of[f"{cache}.ways"]))
+        size = _TAG_BYTES * self.lines(cache) / self.banks_of(cache)
+        return self.pj(size, 8 * _TAG_BYTES * int(self.of[f"{cache}.ways"]))
+
+    def banks_of(self, cache: str) -> int:
+        return self.banks if cache == "llc" else 1
 
     def l1(self, cache: str, stores: float) -> tuple[float, float]:
         size = int(self.of[f"{cache}.size"])
@@ -124,7 +129,7 @@ class _Chip:
         return pj, self.cores * self.size(cache)
 
     def cache(self, cache: str) -> tuple[float, float]:
-        line = self.pj(int(self.of[f"{cache}.size"]), 8 * _LINE_BYTES)
+        line = self.pj(int(self.of[f"{cache}.size"]) / self.banks_of(cache), 8 * _LINE_BYTES)
         pj = (
             self.sums[f"tile.*.{cache}.lookups"] * self.tags_pj(cache)
             + self.sums[f"tile.*.{cache}.reads"] * line
@@ -142,7 +147,8 @@ class _Chip:
         return int(_ROW_BYTES << (rows.bit_length() - 1))
 
     def rows(self, part: str, size: float, bits: float) -> float:
-        pj = self.pj(size, bits)
+        """`size` of an array of all banks."""
+        pj = self.pj(size / self.banks, bits)
         return self.sums[f"tile.*.{part}.rows_read"] * pj + self.sums[f"tile.*.{part}.rows_written"] * _WRITE * pj
 
     def directory(self) -> tuple[float, float]:

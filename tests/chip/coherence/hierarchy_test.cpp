@@ -34,9 +34,22 @@ TEST(Hierarchy, APortTakesOneAccessACycle) {
   EXPECT_EQ(parts.look_up_l2(TileId{0}, Cycle{10}), Cycle{18});
   EXPECT_EQ(parts.look_up_l2(TileId{1}, Cycle{10}), Cycle{17}) << "a port of its own";
   ArrayAccesses slice;
-  EXPECT_EQ(parts.look_up_llc(TileId{0}, slice, Cycle{10}), Cycle{19}) << "the slice's, beside the L2's";
+  EXPECT_EQ(parts.look_up_llc(TileId{0}, slice, kLine, Cycle{10}), Cycle{19})
+      << "the slice's, beside the L2's";
   EXPECT_EQ(parts.tiles[0].accesses.lookups, 2U);
   EXPECT_EQ(slice.lookups, 1U);
+}
+
+TEST(Hierarchy, ABankOfASliceHasAPortOfItsOwn) {
+  Config config = tiny_caches(2, 1);
+  config.llc.banks = 2;
+  Hierarchy parts(resolve(config), kNoHomes);
+  const LineAddr other{kLine.value + 1};
+  ASSERT_NE(parts.banks.of(kLine), parts.banks.of(other));
+  EXPECT_EQ(parts.book_llc(TileId{0}, kLine, Cycle{10}), Cycle{10});
+  EXPECT_EQ(parts.book_llc(TileId{0}, other, Cycle{10}), Cycle{10});
+  EXPECT_EQ(parts.book_llc(TileId{0}, LineAddr{kLine.value + 2}, Cycle{10}), Cycle{11}) << "the first's bank";
+  EXPECT_EQ(parts.book_llc(TileId{1}, kLine, Cycle{10}), Cycle{10}) << "another home";
 }
 
 TEST(Hierarchy, WarmingTakesNoPortNoMemoryAndNoStatistic) {

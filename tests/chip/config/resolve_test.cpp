@@ -140,6 +140,20 @@ TEST(Resolve, RefusesOuterCachesOfFewerThanFourSets) {
       "llc.size is 8192 bytes, which with 64 ways is fewer than 4 sets: make it larger, or llc.ways less");
 }
 
+TEST(Resolve, RefusesBanksThatASliceCannotHave) {
+  Config c;
+  c.llc = {.size = 32 << 10, .ways = 64, .latency = 9};
+  c.l1i = c.l1d = {.size = 1 << 10, .ways = 8, .latency = 2};
+  c.l2.size = 4 << 10;
+  c.llc.banks = 8;
+  EXPECT_EQ(error_of(c), "no error");
+  c.llc.banks = 16;
+  EXPECT_EQ(error_of(c),
+            "llc.banks is 16, but llc.size = 32768 and llc.ways = 64 make 8 sets: a bank has one or more");
+  c.llc.banks = 3;
+  EXPECT_EQ(error_of(c), "llc.banks is 3, but must be a power of two");
+}
+
 TEST(Resolve, RefusesCachesThatCannotIncludeTheInnerOnes) {
   Config c;
   c.l2.size = 8 << 10;

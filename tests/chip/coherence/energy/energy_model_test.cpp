@@ -111,6 +111,21 @@ TEST(EnergyModel, AnL2AndASliceTakeTagsALookUpAndALineADatum) {
   EXPECT_DOUBLE_EQ(one(c, EnergyPart::llc, "tile.*.llc.writes"), 16 * kRootOf8 * 1.1);
 }
 
+TEST(EnergyModel, ABankTakesWhatAnArrayOfItsSizeDoesAndAllBanksLeak) {
+  Config mesi = small("mesi"), flask = small("flask");
+  for (Config* c : {&mesi, &flask}) c->llc.banks = 4, c->energy.leakage_mw_per_mib = 1;
+  // A quarter of each array, so half of what an access takes (AnL2AndASlice..., ADirectoryTakes...).
+  EXPECT_DOUBLE_EQ(one(mesi, EnergyPart::llc, "tile.*.llc.lookups"), 2 * kRootOf8);
+  EXPECT_DOUBLE_EQ(one(mesi, EnergyPart::llc, "tile.*.llc.reads"), 8 * kRootOf8);
+  EXPECT_DOUBLE_EQ(one(mesi, EnergyPart::directory, "tile.*.directory.rows_read"), std::sqrt(8.0));
+  EXPECT_DOUBLE_EQ(one(flask, EnergyPart::directory, "tile.*.directory.rows_read"), 1);
+  EXPECT_DOUBLE_EQ(one(flask, EnergyPart::filter, "tile.*.filter.rows_read"), 1);
+  EXPECT_DOUBLE_EQ(one(mesi, EnergyPart::l2, "tile.*.l2.reads"), 8 * kRootOf8) << "an L2 has no banks";
+  const auto nj = [](double kib) { return kib / 1024 * 1000; };
+  EXPECT_DOUBLE_EQ(energy(mesi, {{"chip.cycles", 1e6}}).leakage_of(EnergyPart::llc), nj(272));
+  EXPECT_DOUBLE_EQ(energy(flask, {{"chip.cycles", 1e6}}).leakage_of(EnergyPart::filter), nj(8));
+}
+
 TEST(EnergyModel, ADirectoryTakesARowOfAWay) {
   // mesi: 8 bytes beside each of 4096 tags, 32 KiB.
   const Config mesi = small("mesi");

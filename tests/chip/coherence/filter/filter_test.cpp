@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "chip/coherence/filter/banked_filter.hpp"
 #include "chip/coherence/filter/counting_filter.hpp"
 #include "chip/coherence/filter/d_left_filter.hpp"
 #include "chip/coherence/filter/exact_filter.hpp"
@@ -203,6 +204,42 @@ TEST(DLeftFilter, SaturatesWhenACellReachesItsMaximumAndFlushingItsHashEmptiesIt
   EXPECT_TRUE(filter.is_saturated(first));
   for (const LineAddr line : same) filter.erase(line);
   EXPECT_FALSE(filter.may_hold(first));
+}
+
+struct TwoBanks {
+  explicit TwoBanks(std::uint32_t buckets) {
+    std::vector<std::unique_ptr<LineFilter>> banks;
+    for (DLeftFilter*& bank : of) {
+      auto made = std::make_unique<DLeftFilter>(2, buckets);
+      bank = made.get();
+      banks.push_back(std::move(made));
+    }
+    all = std::make_unique<BankedFilter>(std::move(banks));
+  }
+  DLeftFilter* of[2];
+  std::unique_ptr<BankedFilter> all;
+};
+
+TEST(BankedFilter, CountsALineInItsBankOnly) {
+  const TwoBanks banks(4);
+  banks.all->insert(LineAddr{6});
+  EXPECT_TRUE(banks.of[0]->may_hold(LineAddr{6}) && banks.all->may_hold(LineAddr{6}));
+  EXPECT_EQ(banks.of[1]->rows().read + banks.of[1]->rows().written, 0U);
+  EXPECT_FALSE(banks.all->may_hold(LineAddr{7}));
+  banks.all->erase(LineAddr{6});
+  EXPECT_FALSE(banks.all->may_hold(LineAddr{6}));
+}
+
+TEST(BankedFilter, NeverSaysNoOfACountedLineAndCountsTheRowsOfAllBanks) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const TwoBanks banks(1);
+    random_traffic(*banks.all, seed, 60, 500, [](const Counted&) {});
+    std::uint64_t read = 0, written = 0;
+    for (const DLeftFilter* bank : banks.of) read += bank->rows().read, written += bank->rows().written;
+    EXPECT_EQ(banks.all->rows().read, read);
+    EXPECT_EQ(banks.all->rows().written, written);
+    EXPECT_GT(written, 0U);
+  }
 }
 
 /// Random traffic, in which sub-tables come and go at any moment, one bucket at a time. After each event what

@@ -37,6 +37,7 @@ struct Crowd {
   bool delivers_all = false;
   bool moves = false;  // the split between directory and filter
   const char* prefetcher = "none";
+  std::uint32_t banks = 1;  // of a slice
 };
 
 class Cores final : public EventHandler, public AccessClient {
@@ -87,6 +88,7 @@ class Cores final : public EventHandler, public AccessClient {
   static Config config_of(const Crowd& crowd) {
     Config c = tiny_caches(crowd.cores, crowd.cores_per_tile);
     c.llc = {.size = 2048, .ways = crowd.llc_ways, .latency = 9};
+    c.llc.banks = crowd.banks;
     c.coherence.protocol = crowd.protocol;
     c.coherence.ways = crowd.ways;
     c.coherence.directory_ways = crowd.directory_ways;
@@ -243,6 +245,24 @@ INSTANTIATE_TEST_SUITE_P(
                         "next_line"),
         with_prefetcher({"FlaskOneEntry", kFlask, 16, 4, 80, 8, 4, 4, "exact", 100, 4, false, 1},
                         "next_line")),
+    [](const auto& of) { return std::string(of.param.name); });
+
+Crowd with_banks(std::uint32_t banks, Crowd crowd) {
+  crowd.banks = banks;
+  return crowd;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Banks, RandomTester,
+    testing::Values(with_banks(4, {"SparseSixteen", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300}),
+                    with_banks(2, {"SparseExclusive", kSparse, 16, 1, 200, 1, 1, 0.25, "none", 100, 4, true}),
+                    with_banks(2, {"TokenBSixteen", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300}),
+                    with_banks(8, {"TokenBExclusive", kTokenB, 16, 1, 200, 2, 1, 0.5, "none", 100, 4, true}),
+                    with_banks(2, {"MosaicTiles", kMosaic, 12, 3, 80, 2, 1, 0.5, "none", 100}),
+                    with_banks(4, {"FlaskSixteen", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300}),
+                    with_banks(2, {"FlaskFilterFull", kFlask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30}),
+                    with_banks(2, {"FlaskConventional", kFlask, 16, 1, 4000, 2, 1, 0.5, "cbf", 100}),
+                    with_banks(2, {"FlaskExclusive", kFlask, 16, 1, 400, 2, 1, 0.5, "dlcbf", 100, 4, true})),
     [](const auto& of) { return std::string(of.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
