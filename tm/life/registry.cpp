@@ -98,6 +98,15 @@ void in_parent() {
   pthread_mutex_unlock(&registry_lock);
   if (is_closed) shared.gate.give_back();
 }
+
+/// In the child, a thread that it does not have. The descriptor is not reused: the thread may have been
+/// anywhere in a transaction, with an entry of a log half written or actions to run at its commit.
+void abandon(Thread& thread) {
+  const std::uint32_t slot = thread.line.slot.load(std::memory_order_relaxed);
+  thread.line.slot.store((slot + 1) & ~1u, std::memory_order_relaxed);
+  thread.reads_clones.store(0, std::memory_order_relaxed);
+}
+
 // The child has one thread. Everything that the other threads held is free again, and so is everything that
 // before_fork() took.
 void in_child() {
@@ -105,25 +114,20 @@ void in_child() {
   is_closed_for_fork = false;
   pthread_mutex_unlock(&registry_lock);
   Thread* const self = rubato_tm_current;
+  shared.lines.clear();
+  shared.watches.reset_after_fork();
   for_each_thread([self](Thread& thread) {
+    if (&thread != self && !thread.is_free) return abandon(thread);
     thread.line.waited.store(0, std::memory_order_relaxed);
     thread.watch.is_set.store(0, std::memory_order_relaxed);
-    if (&thread == self || thread.is_free) return;
-    thread.line.slot.store((thread.line.slot.load(std::memory_order_relaxed) + 1) & ~1u,
-                           std::memory_order_relaxed);
-    thread.reads_clones.store(0, std::memory_order_relaxed);
-    thread.is_free = true;
-    thread.nesting = 0;
-    thread.mode = Mode::outside;
-    thread.barriers = &kPlainBarriers;
-    clear_logs(thread);
+    shared.lines.add(thread.line);
+    shared.watches.add(thread.watch);
   });
   for (std::uint32_t id = 0; id < kAlgorithmCount; ++id) algorithm(id).reset_after_fork();
   const bool is_serial = self != nullptr &&
                          (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable) &&
                          !shared.gate.is_inside(self->line);
-  shared.gate.reset_after_fork(is_serial);
-  shared.watches.reset_after_fork();
+  shared.gate.reset_after_fork(is_serial, self != nullptr && self->holds_hourglass);
   registered_threads.store(self != nullptr ? 1 : 0, std::memory_order_relaxed);
   reset_adapting_after_fork();
   profile_after_fork(self);

@@ -249,10 +249,11 @@ class Gate {
     regime_.fetch_add(Regime::kGeneration - Regime::kHeld, std::memory_order_seq_cst);
     wake_waiters<A>(regime_, waited_);
   }
-  /// For the child of a fork: the gate as its only thread left it.
-  void reset_after_fork(bool is_serial) {
+  /// For the child of a fork: the gate as its only thread left it, which is serial or holds the hourglass.
+  void reset_after_fork(bool is_serial, bool is_holder) {
     serial_.reset(is_serial);
-    if (!is_serial) regime_.fetch_and(~(Regime::kClosed | Regime::kHeld), std::memory_order_relaxed);
+    const std::uint32_t others = (is_serial ? 0 : Regime::kClosed) | (is_holder ? 0 : Regime::kHeld);
+    regime_.fetch_and(~others, std::memory_order_relaxed);
     waited_.store(0, std::memory_order_relaxed);
   }
 

@@ -30,6 +30,8 @@ class Lines {
     line.next = head_.load(std::memory_order_relaxed);
     head_.store(&line, std::memory_order_seq_cst);
   }
+  /// For the child of a fork: none is left, and those of its threads are added again.
+  void clear() { head_.store(nullptr, std::memory_order_relaxed); }
   Line<A>* first() const { return head_.load(std::memory_order_acquire); }
 
  private:

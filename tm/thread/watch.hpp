@@ -76,8 +76,11 @@ class Watches {
     }
   }
 
-  /// For the child of a fork, whose only thread watches nothing.
-  void reset_after_fork() { set_.store(0, std::memory_order_relaxed); }
+  /// For the child of a fork, whose only thread watches nothing. No watch is left; add() them again.
+  void reset_after_fork() {
+    head_.store(nullptr, std::memory_order_relaxed);
+    set_.store(0, std::memory_order_relaxed);
+  }
 
  private:
   static bool is_met(const Watch<A>& watch, const Signature& writes, std::uintptr_t kind) {

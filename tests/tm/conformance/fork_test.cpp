@@ -169,6 +169,58 @@ TEST(Fork, InsideAPureFunctionOfATransactionGoesOnInBoth) {
   other.join();
 }
 
+std::atomic<bool> is_forking, is_other_inside, may_other_end;
+std::atomic<int> actions;
+void act(void*) { ++actions; }
+
+__attribute__((transaction_pure, noinline)) void stay_until_the_fork() {
+  _ITM_addUserCommitAction(act, 1, nullptr);
+  is_other_inside = true;
+  while (!may_other_end) std::this_thread::yield();
+}
+/// The other thread does not come in by a method that runs one transaction at a time.
+__attribute__((transaction_pure, noinline)) void fork_beside_another() {
+  is_forking = true;
+  for (int i = 0; i < 200 && !is_other_inside; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  fork_inside();
+  may_other_end = true;
+}
+bool runs_threads() {
+  first = last = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([] {
+      for (int k = 0; k < 50; ++k) write_all();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return first == 100 && last == 100;
+}
+
+TEST(Fork, InsideATransactionLeavesNothingOfAnotherInTheChild) {
+  SKIP_ON_GCC("the child waits for threads that are not there");
+  is_forking = is_other_inside = may_other_end = false;
+  actions = 0;
+  inside_status = -1;
+  std::thread other([] {
+    while (!is_forking) std::this_thread::yield();
+    __transaction_atomic {
+      counter = counter + 1;
+      stay_until_the_fork();
+    }
+  });
+  __transaction_atomic {
+    if (inside_status == -1) fork_beside_another();
+  }
+  if (inside_status == 77) {
+    alarm(1800);
+    _exit(runs_threads() && actions == 0 ? 0 : 1);
+  }
+  other.join();
+  EXPECT_EQ(inside_status, 0);
+  EXPECT_EQ(actions, 1);
+}
+
 std::atomic<int> stage;  ///< of the next test: 1 while a transaction is under way, 2 from when it may end
 __attribute__((transaction_pure, noinline)) void stay_inside() {
   stage = 1;

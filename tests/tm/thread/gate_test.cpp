@@ -318,6 +318,23 @@ TEST(BiasFaults, RegisteringWithoutWaitingIsFound) {
   fault = Fault::none;
 }
 
+// The child of a fork has the gate as its only thread left it.
+TEST(GateAfterFork, IsHeldOnlyByItsOwnThread) {
+  for (const bool is_serial : {false, true}) {
+    for (const bool is_holder : {false, true}) {
+      State s;
+      EXPECT_TRUE(s.gate.hold());
+      s.gate.lock();
+      s.gate.close(nullptr);
+      s.gate.reset_after_fork(is_serial, is_holder);
+      const std::uint32_t regime = s.gate.regime();
+      EXPECT_EQ((regime & Regime::kHeld) != 0, is_holder);
+      EXPECT_EQ((regime & Regime::kClosed) != 0, is_serial);
+      EXPECT_EQ(s.gate.try_lock(), !is_serial);
+    }
+  }
+}
+
 // Privatization: an update at time 2 takes a block out. A reader that began before may still touch it.
 Explored::atomic<std::uint64_t>* now;
 bool is_private, is_published, is_touched;
