@@ -409,6 +409,31 @@ def test_a_profile_waits_for_no_thread_that_holds_the_loader(bank: Path) -> None
     assert sorted(site["function"] for site in found["sites"]) == ["hold", "main", "touch"]
 
 
+CONSTRUCTS = r"""
+#include <dlfcn.h>
+#include <pthread.h>
+#ifdef LIBRARY
+static long x;
+static void *run(void *unused) { __transaction_atomic { ++x; } return 0; }
+__attribute__((constructor)) static void construct(void) { /* under the loader's lock */
+  pthread_t thread;
+  pthread_create(&thread, 0, run, 0);
+  pthread_join(thread, 0);
+}
+#else
+int main(void) { return dlopen("./libconstructs.so", RTLD_NOW) == 0; }
+#endif
+"""
+
+
+def test_a_profile_takes_no_lock_of_the_loader_for_the_first_transaction(bank: Path) -> None:
+    (bank / "constructs.c").write_text(CONSTRUCTS)
+    for what in (["-DLIBRARY", "-shared", "-fPIC", "-o", "libconstructs.so"], ["-o", "constructs", "-pthread"]):
+        subprocess.run(["gcc", *FLAGS, "constructs.c", *what], cwd=bank, check=True)
+    found = profile(bank, "--profile", "constructs.profile", "./constructs", file="constructs.profile")
+    assert found["committed"] == 1
+
+
 def test_a_program_that_is_killed_leaves_its_profile_and_its_exit_code(bank: Path) -> None:
     ran = rubato(bank, "run", "./bank", "a")
     assert ran.returncode == 128 + 6

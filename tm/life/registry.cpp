@@ -28,7 +28,7 @@ namespace {
 
 pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t exit_key;
-bool is_set_up = false;
+std::atomic<bool> is_set_up{false};
 
 /// Releases the limbo of a thread that ends.
 void release_limbo(Thread& thread) {
@@ -134,13 +134,13 @@ void in_child() {
 }
 
 void set_up() {
-  if (is_set_up) return;
+  if (is_set_up.load(std::memory_order_relaxed)) return;
   if (pthread_key_create(&exit_key, leave_registry) != 0) fatal("no thread key is left");
   pthread_atfork(before_fork, in_parent, in_child);
   Atomics::has_heavy_fence();
   choose_algorithm();
   set_up_profile();
-  is_set_up = true;
+  is_set_up.store(true, std::memory_order_release);
 }
 
 Thread* make_descriptor() {
@@ -166,6 +166,8 @@ rubato::tm::Thread* rubato_tm_register_thread() {
   using namespace rubato::tm;
   const int saved = errno;
   const Uncancelled uncancelled;
+  if (!is_set_up.load(std::memory_order_acquire))
+    load_unwinder_for_profile();  // again, for a program that sets its environment itself
   pthread_mutex_lock(&registry_lock);
   set_up();
   Thread* thread = nullptr;

@@ -117,7 +117,19 @@ const char* setting(const char* name) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
+bool is_profile_wanted() { return setting("RUBATO_ITM_PROFILE") != nullptr || is_summary_wanted(); }
+
+// When the library is loaded. A thread that holds the loader's lock may wait for the process's first
+// transaction, as a constructor does that starts a thread and joins it.
+[[gnu::constructor]] void load_unwinder_early() { load_unwinder_for_profile(); }
+
 }  // namespace
+
+void load_unwinder_for_profile() {
+  if (!is_profile_wanted()) return;
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);
+}
 
 profile::Site& Profile::site(std::uintptr_t key) {
   Known& known = known_[(key * 0x9e3779b97f4a7c15u) >> (64 - kKnownBits)];
@@ -231,8 +243,7 @@ std::uint64_t Profile::chosen() const {
 }
 
 void set_up_profile() {
-  const char* const file = setting("RUBATO_ITM_PROFILE");
-  if (file == nullptr && !is_summary_wanted()) return;
+  if (!is_profile_wanted()) return;
   std::uint64_t every = 1;
   if (const char* const value = setting("RUBATO_ITM_STACKS")) {
     char* end = nullptr;
@@ -242,9 +253,7 @@ void set_up_profile() {
       every = 1;
     }
   }
-  void* frame = nullptr;
-  ::backtrace(&frame, 1);  // loads the unwinder now, and not inside a transaction
-  profile::open(file, every);
+  profile::open(setting("RUBATO_ITM_PROFILE"), every);
 }
 
 void profile_thread(Thread& thread) {

@@ -64,6 +64,9 @@ class Profile {
   bool is_counted_ = false;                    ///< this transaction as serial, with its reason
 };
 
+/// If a profile is asked for: the first call of backtrace(), which takes the loader's lock to load the
+/// unwinder. The caller is outside of transactions and holds no lock.
+void load_unwinder_for_profile();
 /// Reads RUBATO_ITM_PROFILE, _STATS and _STACKS.
 void set_up_profile();
 /// With profiling on gives the thread its Profile. The caller holds the registry's lock.
