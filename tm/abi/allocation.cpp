@@ -22,6 +22,8 @@ extern "C" {
 [[gnu::weak]] void _ZdaPvRKSt9nothrow_t(void*, const void*);
 [[gnu::weak]] void _ZdlPvm(void*, std::size_t);
 [[gnu::weak]] void _ZdlPvmRKSt9nothrow_t(void*, std::size_t, const void*);
+/// Calls a form of new, with rubato_tm_note_exception() as the personality of its frame (x86_64.S).
+[[gnu::visibility("hidden")]] void* rubato_tm_call_new(std::size_t bytes, void* (*function)(std::size_t));
 }
 
 namespace rubato::tm {
@@ -100,10 +102,12 @@ RUBATO_TM_EXPORT void* _ITM_calloc(std::size_t count, std::size_t bytes) {
 RUBATO_TM_EXPORT void _ITM_free(void* pointer) { release(pointer, Release::free_); }
 
 RUBATO_TM_EXPORT void* _ZGTtnwm(std::size_t bytes) {
-  return allocate([bytes] { return require(_Znwm, "operator new")(bytes); }, Release::delete_);
+  return allocate([bytes] { return rubato_tm_call_new(bytes, require(_Znwm, "operator new")); },
+                  Release::delete_);
 }
 RUBATO_TM_EXPORT void* _ZGTtnam(std::size_t bytes) {
-  return allocate([bytes] { return require(_Znam, "operator new[]")(bytes); }, Release::delete_array);
+  return allocate([bytes] { return rubato_tm_call_new(bytes, require(_Znam, "operator new[]")); },
+                  Release::delete_array);
 }
 RUBATO_TM_EXPORT void* _ZGTtnwmRKSt9nothrow_t(std::size_t bytes, const void* nothrow) {
   return allocate([=] { return require(_ZnwmRKSt9nothrow_t, "operator new")(bytes, nothrow); },

@@ -21,3 +21,14 @@ RUBATO_TM_EXPORT void _ITM_cxa_throw(void* object, void* type, void (*destructor
 }
 RUBATO_TM_EXPORT void* _ITM_cxa_begin_catch(void* exception) { return exceptions().begin_catch(exception); }
 RUBATO_TM_EXPORT void _ITM_cxa_end_catch() { exceptions().end_catch(); }
+
+/// The unwinder's question at the frame that called operator new (x86_64.S), which throws without the
+/// library: in its second phase the exception is on its way. It goes on in any case (Itanium C++ ABI, 1.6.1).
+extern "C" [[gnu::visibility("hidden")]] int rubato_tm_note_exception(int, int actions, std::uint64_t,
+                                                                      void* exception, void*) {
+  constexpr int kCleanup = 2, kForced = 8, kContinue = 8;
+  rubato::tm::Thread* const thread = rubato_tm_current;
+  if ((actions & (kCleanup | kForced)) == kCleanup && thread != nullptr && thread->nesting != 0)
+    thread->exceptions.leaving(exception);
+  return kContinue;
+}

@@ -74,6 +74,25 @@ rubato_tm_resume:                       /* (checkpoint, actions) */
         jmp     *%rdx
         .cfi_endproc
         .size   rubato_tm_resume, . - rubato_tm_resume
+
+/* void* rubato_tm_call_new(size_t bytes, void* (*function)(size_t)): a call whose exceptions the library sees as they
+   pass. They need no handler, only a personality, so that nothing of libstdc++ is needed (T11, T23). */
+        .p2align 4
+        .globl  rubato_tm_call_new
+        .hidden rubato_tm_call_new
+        .type   rubato_tm_call_new, @function
+rubato_tm_call_new:
+        .cfi_startproc
+        .cfi_personality 0x1b, rubato_tm_note_exception /* relative, four bytes */
+        endbr64
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    *%rsi
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        ret
+        .cfi_endproc
+        .size   rubato_tm_call_new, . - rubato_tm_call_new
 #endif
         .section .note.GNU-stack, "", @progbits
 #if defined(__x86_64__)

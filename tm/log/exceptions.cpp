@@ -108,7 +108,7 @@ const Range* Exceptions::ranges(const Mark& mark) {
 void Exceptions::roll_back_to(const Mark& mark) {
   if (objects_.size() != mark.objects || caught_ != mark.caught || in_flight_ != mark.in_flight)
     clean_up(mark);
-  set_uncaught_count(mark.uncaught);  // also of exceptions that the library does not know, as of operator new
+  set_uncaught_count(mark.uncaught);  // also of exceptions that the library does not know
 }
 
 void Exceptions::clean_up(const Mark& mark) {

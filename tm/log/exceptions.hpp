@@ -35,7 +35,8 @@ class Exceptions {
   [[noreturn]] void throw_object(void* object, void* type, void (*destructor)(void*));
   void* begin_catch(void* exception);
   void end_catch();
-  /// The exception that leaves the transaction, until it has committed.
+  /// An exception is on its way: that leaves the transaction, until it has committed, or that operator new
+  /// threw.
   void leaving(void* exception) { in_flight_ = exception; }
 
   /// Memory of exceptions that end with a rollback to `mark`: it is not restored.

@@ -1,11 +1,15 @@
 // Exceptions that leave transactions, are caught inside, or are undone (T14, T23).
 // SPDX-License-Identifier: MIT
+#include <malloc.h>
+
 #include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
 
 #include "library.hpp"
+
+extern "C" void _ITM_changeTransactionMode(std::uint32_t) __attribute__((transaction_pure));
 
 namespace {
 
@@ -169,6 +173,44 @@ TEST(Exceptions, OfOperatorNewDoNotCountAfterARestart) {
     EXPECT_EQ(std::uncaught_exceptions(), 0);
   }
   EXPECT_EQ(caught, 5);
+}
+
+/// A writer in place cannot become irrevocable where it is, and restarts.
+struct SwitchesWhenDestroyed {
+  __attribute__((transaction_safe)) ~SwitchesWhenDestroyed() {
+    x = x + 1;
+    _ITM_changeTransactionMode(0);
+  }
+};
+__attribute__((noinline, transaction_safe)) void allocate_too_much_and_switch() {
+  const SwitchesWhenDestroyed destroyed;
+  *allocate(too_large) = 1;
+}
+
+int caught_of_operator_new() {
+  int caught = 0;
+  for (int i = 0; i < 500; ++i) {
+    try {
+      __transaction_atomic { allocate_too_much(); }
+    } catch (const std::bad_alloc&) {
+      ++caught;
+    }
+    try {
+      __transaction_atomic { allocate_too_much_and_switch(); }
+    } catch (const std::bad_alloc&) {
+      ++caught;
+    }
+  }
+  return caught;
+}
+
+// An exception object takes 128 bytes or more.
+TEST(Exceptions, OfOperatorNewInFlightAtARestartAreFreed) {
+  SKIP_ON_GCC("_ITM_dropReferences ends the program");
+  EXPECT_EQ(caught_of_operator_new(), 1000);  // the logs have their memory
+  const std::size_t before = mallinfo2().uordblks;
+  EXPECT_EQ(caught_of_operator_new(), 1000);
+  EXPECT_LT(mallinfo2().uordblks, before + 10000);
 }
 
 template <class T>
