@@ -76,6 +76,17 @@ void roll_back_all(Thread& thread) {
   rubato_tm_resume(&thread.checkpoints[0], Answer::kCancelled | Answer::kRestoreLive);
 }
 
+/// Values that the nested transaction has read are compared until the outermost one ends, also those in
+/// memory that it has allocated itself.
+void roll_back_allocations(Thread& thread, const Savepoint& savepoint) {
+  if (has_fault(Fault::savepoint_keeps_frees)) return;
+  if (thread.mode == Mode::concurrent && !thread.values.empty()) {
+    thread.allocations.roll_back_late(savepoint.allocations);
+  } else {
+    thread.allocations.roll_back_to(savepoint.allocations);
+  }
+}
+
 [[noreturn]] void cancel_nested(Thread& thread) {
   Savepoint savepoint = thread.savepoints.back();
   if (savepoint.is_final) {
@@ -88,7 +99,7 @@ void roll_back_all(Thread& thread) {
   }
   if (thread.profile != nullptr) thread.profile->cancel_nested();
   thread.exceptions.roll_back_to(savepoint.exceptions);
-  if (!has_fault(Fault::savepoint_keeps_frees)) thread.allocations.roll_back_to(savepoint.allocations);
+  roll_back_allocations(thread, savepoint);
   if (!has_fault(Fault::savepoint_keeps_actions)) thread.commit_actions.resize_down(savepoint.commit_actions);
   const std::size_t depth = thread.savepoints.size();  // its checkpoint's place
   thread.savepoints.pop();

@@ -30,21 +30,31 @@ class Allocations {
   std::size_t size() const { return entries_.size(); }
   /// Before an allocation, so that recording it cannot fail.
   void reserve() { entries_.extend(1), entries_.pop(); }
-  void allocated(void* pointer, Release how) { entries_.push({pointer, 0, how, true}); }
+  void allocated(void* pointer, Release how) { entries_.push({pointer, 0, how, Kind::allocation}); }
   void freed(void* pointer, Release how, std::size_t bytes = 0) {
-    entries_.push({pointer, bytes, how, false});
+    entries_.push({pointer, bytes, how, Kind::free});
   }
 
   void roll_back_to(std::size_t size) {
     while (entries_.size() > size) {
       const Entry entry = entries_.back();
       entries_.pop();
-      if (entry.is_allocation) release_memory(entry.pointer, entry.how, 0);
+      if (entry.kind != Kind::free) release_memory(entry.pointer, entry.how, 0);
     }
+  }
+  /// The same, but what was allocated stays until the end of the whole transaction, however that ends.
+  void roll_back_late(std::size_t size) {
+    std::size_t kept = size;
+    for (std::size_t i = size; i < entries_.size(); ++i) {
+      if (entries_[i].kind == Kind::free) continue;
+      entries_[kept] = entries_[i];
+      entries_[kept++].kind = Kind::rolled_back;
+    }
+    entries_.resize_down(kept);
   }
   void commit() {
     for (const Entry& entry : entries_) {
-      if (!entry.is_allocation) release_memory(entry.pointer, entry.how, entry.bytes);
+      if (entry.kind != Kind::allocation) release_memory(entry.pointer, entry.how, entry.bytes);
     }
     entries_.clear();
   }
@@ -54,7 +64,7 @@ class Allocations {
   bool take_frees(Allocations& ended, std::size_t& bytes) {
     if (!entries_.try_reserve(ended.size())) return false;
     for (const Entry& entry : ended.entries_) {
-      if (entry.is_allocation) continue;
+      if (entry.kind == Kind::allocation) continue;
       entries_.push(entry);
       bytes += sizeof entry + (entry.bytes != 0              ? entry.bytes
                                : entry.how == Release::free_ ? ::malloc_usable_size(entry.pointer)
@@ -75,11 +85,12 @@ class Allocations {
  private:
   /// The size assumed for an `operator delete` without a size: only the program's own operator knows it.
   static constexpr std::size_t kUnknownBytes = 256;
+  enum class Kind : std::uint8_t { allocation, free, rolled_back };
   struct Entry {
     void* pointer;
     std::size_t bytes;
     Release how;
-    bool is_allocation;
+    Kind kind;
   };
   Buffer<Entry> entries_;
 };

@@ -1,6 +1,9 @@
 // Flat and closed nesting, cancel of the inner and of the outer transaction (T21, T22).
 // SPDX-License-Identifier: MIT
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "library.hpp"
 
@@ -168,6 +171,49 @@ __attribute__((noinline, transaction_safe)) int nest(int depth) {
     if (depth == 50 && is_true) __transaction_cancel;
   }
   return result;
+}
+
+/// More than malloc() ever keeps: freed memory of this size is unmapped.
+struct Block {
+  long words[1 << 23];
+};
+__attribute__((noinline, transaction_safe)) Block* make_block() {
+  return static_cast<Block*>(std::calloc(1, sizeof(Block)));
+}
+std::atomic<int> stage;
+/// By a method that runs one transaction at a time the other does not come in.
+__attribute__((transaction_pure, noinline)) void let_another_commit() {
+  if (stage == 0) stage = 1;
+  for (int i = 0; i < 200 && stage != 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+__attribute__((noinline)) int read_around_a_cancel() {
+  int seen = 0;
+  __transaction_atomic {
+    seen = x;
+    __transaction_atomic {
+      Block* const block = make_block();
+      if (block->words[77] == 0) __transaction_cancel;
+      std::free(block);
+    }
+    let_another_commit();
+    seen = seen + x;
+  }
+  return seen;
+}
+
+// Reads by value are compared again when the other has committed.
+TEST(Cancel, OfTheInnerTransactionFreesNothingThatItsReadsNeed) {
+  x = y = 0;
+  stage = 0;
+  std::thread other([] {
+    while (stage != 1) std::this_thread::yield();
+    __transaction_atomic { y = y + 1; }
+    stage = 2;
+  });
+  EXPECT_EQ(read_around_a_cancel(), 0);
+  other.join();
+  EXPECT_EQ(y, 1);
 }
 
 TEST(Nesting, GoesAHundredDeep) {
