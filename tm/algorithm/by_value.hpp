@@ -31,14 +31,8 @@ inline bool are_values_valid(Thread& thread) {
 
 /// Moves the snapshot to now, or restarts.
 [[gnu::noinline]] inline void extend(Thread& thread, Cause cause) {
-  std::uint64_t now = sequence.wait_until_free();
-  while (true) {
-    if (!are_values_valid(thread)) restart(thread, cause);
-    Atomics::fence(std::memory_order_acquire);
-    const std::uint64_t after = sequence.wait_until_free();
-    if (after == now) break;
-    now = after;
-  }
+  const std::uint64_t now = sequence.validate([&thread] { return are_values_valid(thread); });
+  if (now == 0) restart(thread, cause);
   thread.snapshot = now;
   shared.gate.extend(thread.line, now);
 }
@@ -127,13 +121,7 @@ inline bool commit(Thread& thread) {
     return true;
   }
   let_others_in();
-  while (!sequence.try_lock(thread.snapshot)) {
-    if (has_fault(Fault::no_commit_validation)) {
-      thread.snapshot = sequence.wait_until_free();
-    } else {
-      extend(thread, Cause::invalid_commit);
-    }
-  }
+  while (!sequence.try_lock(thread.snapshot)) extend(thread, Cause::invalid_commit);
   write_back(thread);
   sequence.unlock();
   thread.commit_time = thread.snapshot + 2;

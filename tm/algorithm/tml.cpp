@@ -111,8 +111,13 @@ bool commit(Thread& thread) {
 }
 
 void roll_back(Thread& thread, const Savepoint* savepoint) {
+  const bool is_writer_no_more = savepoint == nullptr && thread.holds_sequence;
+  if (is_writer_no_more && has_fault(Fault::unlocks_before_undo)) {
+    by_value::release_sequence(thread);
+    let_others_in();
+  }
   restore_memory(thread, savepoint);
-  if (savepoint == nullptr && thread.holds_sequence) by_value::release_sequence(thread);
+  if (is_writer_no_more && thread.holds_sequence) by_value::release_sequence(thread);
 }
 
 bool become_exclusive(Thread& thread) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tm/fault.hpp"
 #include "tm/thread/line.hpp"
 #include "tm/thread/waiting.hpp"
 
@@ -41,9 +42,24 @@ class SequenceLock {
     }
   }
 
+  /// A value at which all reads of a transaction were valid together, while no writer was inside; 0: there is
+  /// none. are_valid(): do the reads have their values now?
+  template <class AreValid>
+  std::uint64_t validate(AreValid are_valid) {
+    std::uint64_t now = wait_until_free();
+    while (are_valid()) {
+      A::fence(std::memory_order_acquire);
+      const std::uint64_t after = wait_until_free();
+      if (after == now) return now;
+      now = after;
+    }
+    return 0;
+  }
+
   /// Has the caller's reads been looked at up to `seen`, nothing has changed since, and the caller writes
   /// now?
   bool try_lock(std::uint64_t seen) {
+    if (has_fault(Fault::no_commit_validation)) seen = wait_until_free();
     if (!value_.compare_exchange_strong(seen, seen + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
       return false;
     A::fence(std::memory_order_release);  // a reader of our values then finds the lock taken

@@ -20,9 +20,9 @@ struct State {
   Gate<Explored> gate{lines};
   SequenceLock<Explored> sequence;
   Line<Explored> line[3];
-  int left = 0, right = 0;
-  bool is_published = true, is_unmapped = false;
-  int finished = 0;
+  int is_published = 1, left = 0, right = 0;
+  bool is_unmapped = false;
+  int updates = 0, finished = 0;
   bool is_wrong = false;
   State() {
     for (auto& each : line) lines.add(each);
@@ -51,30 +51,87 @@ void end_writing(int me) {
   state->gate.leave(state->line[me]);
 }
 
-/// A word of the block, which has to be there. `is_valid`: nothing was written since the snapshot.
-int look_at(const int& word, std::uint64_t snapshot, bool& is_valid) {
-  State& s = *state;
-  Explorer::step();  // an address that was valid a moment ago
-  s.is_wrong |= s.is_unmapped;
-  const int value = word;
-  Explorer::step();
-  is_valid = s.sequence.now() == snapshot;
-  return value;
-}
+/// Reads of a transaction, as by_value's: with a log of values, which are compared when the sequence has
+/// moved.
+class Reads {
+ public:
+  explicit Reads(int me) : me_(me), snapshot_(begin(me)) {}
+  std::uint64_t snapshot() const { return snapshot_; }
+
+  /// False: the transaction has to run again.
+  bool read(const int& word, int& value) {
+    while (true) {
+      value = look_at(word);
+      if (state->sequence.now() == snapshot_) {
+        log_.push_back({&word, value});
+        return true;
+      }
+      if (!extend()) return false;
+    }
+  }
+  bool become_writer() {
+    while (!state->sequence.try_lock(snapshot_)) {
+      if (!extend()) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Read {
+    const int* word;
+    int value;
+  };
+
+  /// A word of the block has to be there: its address was valid a moment ago.
+  static int look_at(const int& word) {
+    State& s = *state;
+    Explorer::step();
+    s.is_wrong |= s.is_unmapped && &word != &s.is_published;
+    return word;
+  }
+  bool are_valid() const {
+    if (has_fault(Fault::extends_blindly)) return true;
+    for (const Read& read : log_) {
+      if (look_at(*read.word) != read.value) return false;
+    }
+    return true;
+  }
+  bool extend() {
+    const std::uint64_t now = state->sequence.validate([this] { return are_valid(); });
+    if (now == 0) return false;
+    snapshot_ = now;
+    state->gate.extend(state->line[me_], now);
+    return true;
+  }
+
+  const int me_;
+  std::uint64_t snapshot_;
+  std::vector<Read> log_;
+};
+
 /// False: it has to run again.
 bool try_reading(int me) {
   State& s = *state;
-  const std::uint64_t snapshot = begin(me);
-  Explorer::step();
-  const bool is_there = s.is_published;
-  Explorer::step();
-  bool is_valid = s.sequence.now() == snapshot;
-  if (is_valid && is_there) {
-    const int left = look_at(s.left, snapshot, is_valid);
-    if (is_valid) {
-      const int right = look_at(s.right, snapshot, is_valid);
-      s.is_wrong |= is_valid && left != right;
-    }
+  Reads reads(me);
+  int is_there = 0, left = 0, right = 0;
+  const bool is_valid = reads.read(s.is_published, is_there) &&
+                        (is_there == 0 || (reads.read(s.left, left) && reads.read(s.right, right)));
+  s.is_wrong |= is_valid && left != right;
+  s.gate.leave(s.line[me]);
+  return is_valid;
+}
+/// Reads beside others before it becomes the writer.
+bool try_adding(int me) {
+  State& s = *state;
+  Reads reads(me);
+  int left = 0, right = 0;
+  const bool is_valid = reads.read(s.left, left) && reads.read(s.right, right) && reads.become_writer();
+  if (is_valid) {
+    s.left = left + 1;
+    Explorer::step();
+    s.right = right + 1;
+    ++s.updates;
+    s.sequence.unlock();
   }
   s.gate.leave(s.line[me]);
   return is_valid;
@@ -85,12 +142,18 @@ void reader(int me) {
   }
   ++state->finished;
 }
+void adder(int me) {
+  while (!try_adding(me)) {
+  }
+  ++state->finished;
+}
 void writer(int me) {
   State& s = *state;
   begin_writing(me);
   ++s.left;
   Explorer::step();
   ++s.right;
+  ++s.updates;
   end_writing(me);
   ++s.finished;
 }
@@ -107,7 +170,7 @@ void undoing_writer(int me) {
 void privatizer(int me) {
   State& s = *state;
   const std::uint64_t snapshot = begin_writing(me);
-  s.is_published = false;
+  s.is_published = 0;
   Explorer::step();
   end_writing(me);
   quiesce(s.lines, &s.line[me], snapshot + 2);
@@ -116,7 +179,8 @@ void privatizer(int me) {
 }
 
 struct Outcome {
-  bool is_wrong = false;    ///< halves that were never together, or unmapped memory was read
+  /// Halves that were never together or unmapped memory was read, or an update was lost.
+  bool is_wrong = false;
   bool waits_ever = false;  ///< a thread was never woken
 };
 bool operator==(Outcome a, Outcome b) { return a.is_wrong == b.is_wrong && a.waits_ever == b.waits_ever; }
@@ -132,8 +196,10 @@ Outcome sample(const std::vector<std::function<void(int)>>& bodies, std::uint64_
         return Explorer::numbered(bodies);
       },
       [&] {
-        outcome.is_wrong |= state->is_wrong;
-        outcome.waits_ever |= state->finished != static_cast<int>(bodies.size());
+        const bool is_over = state->finished == static_cast<int>(bodies.size());
+        const bool is_lost = state->left != state->updates || state->right != state->updates;
+        outcome.is_wrong |= state->is_wrong || (is_over && is_lost);
+        outcome.waits_ever |= !is_over;
       },
       [&] { return !(outcome == kRight); });
   return outcome;
@@ -147,10 +213,26 @@ TEST(WritersInPlace, NoReaderTouchesWhatBecamePrivate) {
   EXPECT_EQ(sample({reader, privatizer, writer}), kRight);
   EXPECT_EQ(sample({reader, privatizer, reader}), kRight);
 }
-TEST(WritersInPlace, QuiescenceLeftOutIsFound) {
-  fault = Fault::quiescence_skipped;
-  EXPECT_TRUE(sample({reader, privatizer}, 100000).is_wrong);
-  fault = Fault::none;
+TEST(WritersInPlace, NoUpdateOfATransactionThatReadsFirstIsLost) {
+  EXPECT_EQ(sample({adder, adder, adder}), kRight);
+  EXPECT_EQ(sample({adder, adder, undoing_writer}), kRight);
+  EXPECT_EQ(sample({adder, writer, reader}), kRight);
+}
+
+struct Finder {
+  Fault fault;
+  std::vector<std::function<void(int)>> bodies;
+};
+TEST(WritersInPlace, EachFaultIsFound) {
+  const Finder finders[] = {{Fault::quiescence_skipped, {reader, privatizer}},
+                            {Fault::extends_blindly, {reader, writer}},
+                            {Fault::extends_blindly, {adder, writer}},
+                            {Fault::no_commit_validation, {adder, writer}}};
+  for (const Finder& finder : finders) {
+    fault = finder.fault;
+    EXPECT_TRUE(sample(finder.bodies, 100000).is_wrong) << static_cast<int>(finder.fault);
+    fault = Fault::none;
+  }
 }
 
 // With a wait for it, thread 1 would never end.
