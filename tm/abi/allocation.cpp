@@ -44,6 +44,7 @@ void* allocate(F call, Release how) {
   if (!in_transaction()) return call();
   Thread& thread = *rubato_tm_current;
   thread.allocations.reserve();
+  thread.has_tail = true;
   void* const pointer = call();
   if (pointer != nullptr) thread.allocations.allocated(pointer, how);
   return pointer;
@@ -53,6 +54,7 @@ void release(void* pointer, Release how, std::size_t bytes = 0) {
   if (pointer == nullptr) return;
   if (in_transaction() && !has_fault(Fault::frees_at_once)) {
     rubato_tm_current->allocations.freed(pointer, how, bytes);
+    rubato_tm_current->has_tail = true;
   } else {
     release_memory(pointer, how, bytes);
   }

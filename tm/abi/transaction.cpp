@@ -49,11 +49,14 @@ RUBATO_TM_EXPORT void _ITM_addUserCommitAction(void (*function)(void*), std::uin
     function(argument);
   } else {
     thread->commit_actions.push({function, argument});
+    thread->has_tail = true;
   }
 }
 RUBATO_TM_EXPORT void _ITM_addUserUndoAction(void (*function)(void*), void* argument) {
   Thread* const thread = rubato_tm_current;
-  if (thread != nullptr && thread->nesting != 0) thread->undo_actions.push({function, argument});
+  if (thread == nullptr || thread->nesting == 0) return;
+  thread->undo_actions.push({function, argument});
+  thread->has_tail = true;
 }
 
 RUBATO_TM_EXPORT void _ITM_dropReferences(void* pointer, std::size_t bytes) {

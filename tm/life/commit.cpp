@@ -73,6 +73,7 @@ void commit_in_hardware(Thread& thread) {
   thread.hardware.committed();
   end_attempt(thread);
   thread.algorithm = thread.algorithms[Regime::kHardware];
+  thread.has_tail = false;
   thread.undo_actions.clear();
   if (__builtin_expect(time != 0, false)) {  // software transactions may still read what it made private
     thread.commit_time = time;
@@ -82,7 +83,7 @@ void commit_in_hardware(Thread& thread) {
   if (__builtin_expect(is_watched, false)) wake_watchers(thread, Mode::hardware);
   if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))
     keep_up(thread, Mode::hardware);
-  if (__builtin_expect(!thread.commit_actions.empty() || thread.allocations.size() != 0, false))
+  if (__builtin_expect(!thread.commit_actions.empty() || !thread.allocations.empty(), false))
     run_commit_actions(thread);
 }
 
@@ -91,7 +92,7 @@ void commit_in_hardware(Thread& thread) {
 [[gnu::always_inline]] inline bool is_simple(const Thread& thread) {
   const std::uint64_t committed = thread.committed.load(std::memory_order_relaxed) + 1;
   return thread.nesting == 1 && (committed & thread.upkeep_mask) != 0 && !shared.watches.any() &&
-         (thread.commit_actions.size() | thread.undo_actions.size() | thread.allocations.size()) == 0;
+         !thread.has_tail;
 }
 
 [[gnu::noinline]] void commit_generally(Thread& thread, void* exception) {
@@ -143,6 +144,7 @@ void commit_in_hardware(Thread& thread) {
   if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))
     keep_up(thread, mode);
   // 5. Actions, then frees.
+  thread.has_tail = false;
   thread.undo_actions.clear();
   if (__builtin_expect(!thread.commit_actions.empty(), false)) {
     run_commit_actions(thread);

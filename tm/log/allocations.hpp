@@ -28,6 +28,7 @@ void release_memory(void* pointer, Release how, std::size_t bytes);
 class Allocations {
  public:
   std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
   /// Before an allocation, so that recording it cannot fail.
   void reserve() { entries_.extend(1), entries_.pop(); }
   void allocated(void* pointer, Release how) { entries_.push({pointer, 0, how, Kind::allocation}); }

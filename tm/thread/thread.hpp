@@ -109,6 +109,7 @@ struct Thread {
   bool has_closed_gate = false;
   std::uint8_t start = 0;  ///< bits of Start, for the next attempt
   bool holds_hourglass = false;
+  bool has_tail = false;  ///< there may be actions or allocations, which the commit has to see to
   std::uint32_t aborts_in_a_row = 0;
   std::atomic<std::uint64_t> committed{0};  ///< as the counters below
   std::uint64_t upkeep_mask = kUpkeepMask;
