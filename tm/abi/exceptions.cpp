@@ -6,15 +6,21 @@
 
 namespace {
 
-rubato::tm::Exceptions& exceptions() {
+rubato::tm::Thread& current() {
   rubato::tm::Thread* thread = rubato_tm_current;
   if (thread == nullptr) thread = rubato_tm_register_thread();
-  return thread->exceptions;
+  return *thread;
 }
+rubato::tm::Exceptions& exceptions() { return current().exceptions; }
 
 }  // namespace
 
-RUBATO_TM_EXPORT void* _ITM_cxa_allocate_exception(std::size_t bytes) { return exceptions().allocate(bytes); }
+RUBATO_TM_EXPORT void* _ITM_cxa_allocate_exception(std::size_t bytes) {
+  rubato::tm::Thread& thread = current();
+  void* const object = thread.exceptions.allocate(bytes);
+  thread.perhaps_own = {0, ~std::uintptr_t{0}};
+  return object;
+}
 RUBATO_TM_EXPORT void _ITM_cxa_free_exception(void* object) { exceptions().free_unthrown(object); }
 RUBATO_TM_EXPORT void _ITM_cxa_throw(void* object, void* type, void (*destructor)(void*)) {
   exceptions().throw_object(object, type, destructor);

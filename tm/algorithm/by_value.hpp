@@ -12,9 +12,9 @@
 
 namespace rubato::tm::by_value {
 
-extern SequenceLock<Atomics> sequence;
+[[gnu::visibility("hidden")]] extern SequenceLock<Atomics> sequence;
 /// Before this value of the sequence no transaction is under way any more (T37).
-extern std::atomic<std::uint64_t> quiesced;
+[[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> quiesced;
 
 inline void take_snapshot(Thread& thread, std::uint64_t now) {
   thread.snapshot = now;
@@ -70,24 +70,28 @@ struct ValueReads {
   }
 };
 
-/// The way of most loads, without a frame for calls: no nested transaction, nothing written there, no
-/// exception, the sequence has not moved, the log has room.
+/// The way of most loads, without a frame for calls: no memory of the transaction alone, the log has room,
+/// the sequence has not moved. False: `value` is not to be used.
+template <bool is_logged, class T>
+[[gnu::always_inline]] inline bool try_load(const void* p, T& value, Thread* thread) {
+  if (__builtin_expect(may_be_own(p, thread) || (is_logged && !thread->values.has_room()), false))
+    return false;
+  value = peek<T>(p);
+  let_others_in();
+  Atomics::fence(std::memory_order_acquire);
+  if (__builtin_expect(sequence.now() != thread->snapshot, false)) return false;
+  if constexpr (is_logged) thread->values.push_in_room(ValueRead(p, sizeof(T), value));
+  return true;
+}
+
 struct Access : BufferedAccess<ValueReads> {
   template <Load kind, class T>
   static T load(const void* p, Thread* thread) {
-    constexpr bool is_logged = kind != Load::after_read;
     const auto address = reinterpret_cast<std::uintptr_t>(p);
-    if (__builtin_expect(thread->writes.surely_lacks(address, sizeof(T)) && !thread->exceptions.has_any() &&
-                             !is_own_frame(p, thread) && (!is_logged || thread->values.has_room()),
-                         true)) {
-      const T value = peek<T>(p);
-      let_others_in();
-      Atomics::fence(std::memory_order_acquire);
-      if (__builtin_expect(sequence.now() == thread->snapshot, true)) {
-        if constexpr (is_logged) thread->values.push_in_room(ValueRead(p, sizeof(T), value));
-        return value;
-      }
-    }
+    T value;
+    if (__builtin_expect(thread->writes.surely_lacks(address, sizeof(T)), true) &&
+        try_load<kind != Load::after_read>(p, value, thread))
+      return value;
     return load_slowly<kind, T>(p, thread);
   }
   template <Load kind, class T>
@@ -98,6 +102,7 @@ struct Access : BufferedAccess<ValueReads> {
 
 inline void begin(Thread& thread) {
   note_stack(thread);
+  note_own_frames(thread);
   take_snapshot(thread, sequence.wait_at_begin(thread.line));
 }
 

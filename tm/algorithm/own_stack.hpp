@@ -10,6 +10,8 @@
 
 namespace rubato::tm {
 
+constexpr std::uintptr_t kUsualFrames = 1 << 20;
+
 /// Is `p` between the caller's frame and `end`?
 [[gnu::always_inline]] inline bool is_on_stack_below(const void* p, std::uintptr_t end) {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -24,6 +26,17 @@ namespace rubato::tm {
 /// In a frame that only this transaction can know: loads are plain.
 [[gnu::always_inline]] inline bool is_own_frame(const void* p, const Thread* thread) {
   return is_on_stack_below(p, thread->checkpoints[0].stack);
+}
+
+/// Is `p` perhaps in such a frame, or in an exception of the transaction? A question for barriers, since it
+/// needs no frame itself. The frames of most transactions take less than kUsualFrames; what is further down
+/// is read as other memory, which costs a restart at worst.
+[[gnu::always_inline]] inline bool may_be_own(const void* p, const Thread* thread) {
+  return reinterpret_cast<std::uintptr_t>(p) - thread->perhaps_own.first < thread->perhaps_own.bytes;
+}
+/// At the begin of a transaction that needs may_be_own().
+inline void note_own_frames(Thread& thread) {
+  thread.perhaps_own = {thread.checkpoints[0].stack - kUsualFrames, kUsualFrames};
 }
 
 /// In any frame of the stack on which the transaction began, as far as note_stack() knows it.

@@ -35,7 +35,7 @@ struct UndoableAccess : PlainAccess {
   /// that is cancelled has to restore, and GCC calls both "after a write" (T21).
   static bool must_save(Store kind, const Thread* thread) {
     return kind != Store::after_write ||
-           (thread->savepoints.size() != 0 && !has_fault(Fault::unlogged_after_write));
+           (thread->has_open_savepoint() && !has_fault(Fault::unlogged_after_write));
   }
   /// The store that follows a read for writing comes as one after a write: the value is kept here.
   template <Load kind, class T>

@@ -50,18 +50,8 @@ struct Access {
       prepare_store(p, sizeof(T), thread);
       return peek<T>(p);
     } else {
-      constexpr bool is_logged = kind != Load::after_read;
-      if (__builtin_expect(!thread->exceptions.has_any() && !is_own_frame(p, thread) &&
-                               (!is_logged || thread->values.has_room()),
-                           true)) {
-        const T value = peek<T>(p);
-        let_others_in();
-        Atomics::fence(std::memory_order_acquire);
-        if (__builtin_expect(sequence.now() == thread->snapshot, true)) {
-          if constexpr (is_logged) thread->values.push_in_room(ValueRead(p, sizeof(T), value));
-          return value;
-        }
-      }
+      T value;
+      if (by_value::try_load<kind != Load::after_read>(p, value, thread)) return value;
       return load_slowly<T>(p, thread);
     }
   }
@@ -97,7 +87,10 @@ struct Access {
   }
 };
 
-void begin(Thread& thread) { by_value::take_snapshot(thread, sequence.wait_at_begin(thread.line)); }
+void begin(Thread& thread) {
+  note_own_frames(thread);
+  by_value::take_snapshot(thread, sequence.wait_at_begin(thread.line));
+}
 
 bool commit(Thread& thread) {
   thread.was_read_only = !thread.holds_sequence;

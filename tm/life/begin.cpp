@@ -138,7 +138,7 @@ std::uint32_t choose_path(const Thread& thread, std::uint32_t properties) {
 }
 
 void choose_irrevocable_barriers(Thread& thread) {
-  const bool can_cancel = thread.savepoints.size() != 0 && !thread.savepoints.back().is_final;
+  const bool can_cancel = thread.has_open_savepoint() && !thread.savepoints.back().is_final;
   thread.barriers = can_cancel ? &kUndoBarriers : &kPlainBarriers;
 }
 

@@ -16,42 +16,38 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return static_cast<std::size_t>(end_ - data_); }
+  bool empty() const { return end_ == data_; }
   T& operator[](std::size_t i) { return data_[i]; }
-  T& back() { return data_[size_ - 1]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  T& back() { return end_[-1]; }
   T* begin() { return data_; }
-  T* end() { return data_ + size_; }
+  T* end() { return end_; }
 
   /// Room for `n` more that the caller fills. The contents are unchanged if there is no memory for it.
   T* extend(std::size_t n) {
-    if (__builtin_expect(capacity_ - size_ < n, false)) grow(n);
-    T* const room = data_ + size_;
-    size_ += n;
-    return room;
+    if (__builtin_expect(room() < n, false)) grow(n);
+    T* const first = end_;
+    end_ += n;
+    return first;
   }
   void push(T value) { *extend(1) = value; }
-  bool has_room() const { return size_ < capacity_; }
+  bool has_room() const { return end_ != limit_; }
   /// Precondition: has_room().
-  void push_in_room(T value) { data_[size_++] = value; }
+  void push_in_room(T value) { *end_++ = value; }
   /// Room for `n` more, without an end of the transaction where there is no memory.
-  bool try_reserve(std::size_t n) { return capacity_ - size_ >= n || try_grow(n); }
-  void resize_down(std::size_t size) { size_ = size; }
-  void pop() { --size_; }
+  bool try_reserve(std::size_t n) { return room() >= n || try_grow(n); }
+  void resize_down(std::size_t size) { end_ = data_ + size; }
+  void pop() { --end_; }
 
   void clear() {
-    if (size_ > peak_) peak_ = size_;
-    size_ = 0;
+    if (empty()) return;
+    if (size() > peak_) peak_ = size();
+    end_ = data_;
   }
   /// Called now and then: gives memory back of which less than an eighth was needed since the last call.
   void shrink() {
-    if (capacity_ > kSmallest && peak_ < capacity_ / 8 && size_ == 0) {
-      const std::size_t capacity = capacity_ / 2;
-      if (void* const data = std::realloc(data_, capacity * sizeof(T))) {
-        data_ = static_cast<T*>(data);
-        capacity_ = capacity;
-      }
-    }
+    if (capacity() > kSmallest && peak_ < capacity() / 8 && empty()) try_move(capacity() / 2);
     peak_ = 0;
   }
   /// Moves the contents out, for code that may fill the buffer again meanwhile.
@@ -68,13 +64,21 @@ class Buffer {
  private:
   static constexpr std::size_t kSmallest = 64;
 
+  std::size_t capacity() const { return static_cast<std::size_t>(limit_ - data_); }
+  std::size_t room() const { return static_cast<std::size_t>(limit_ - end_); }
+
   bool try_grow(std::size_t n) {
-    std::size_t capacity = capacity_ < kSmallest ? kSmallest : 2 * capacity_;
-    while (capacity - size_ < n) capacity *= 2;
+    std::size_t wanted = capacity() < kSmallest ? kSmallest : 2 * capacity();
+    while (wanted - size() < n) wanted *= 2;
+    return try_move(wanted);
+  }
+  bool try_move(std::size_t capacity) {
+    const std::size_t kept = size();
     void* const data = std::realloc(data_, capacity * sizeof(T));
     if (data == nullptr) return false;
     data_ = static_cast<T*>(data);
-    capacity_ = capacity;
+    end_ = data_ + kept;
+    limit_ = data_ + capacity;
     return true;
   }
   [[gnu::noinline]] void grow(std::size_t n) {
@@ -82,7 +86,9 @@ class Buffer {
   }
 
   T* data_ = nullptr;
-  std::size_t size_ = 0, capacity_ = 0, peak_ = 0;
+  T* end_ = nullptr;    ///< of the contents
+  T* limit_ = nullptr;  ///< of the memory
+  std::size_t peak_ = 0;
 };
 
 }  // namespace rubato::tm

@@ -24,7 +24,6 @@ class Exceptions {
   Mark mark() const;
   void start_outermost() { outermost_uncaught_ = uncaught_count(); }
 
-  bool has_any() const { return !objects_.empty(); }
   /// Does `p` lie in an exception that was allocated with number `first_object` or later?
   bool holds(const void* p, std::size_t first_object) {
     if (__builtin_expect(objects_.empty(), true)) return false;

@@ -16,7 +16,7 @@ class Limbo {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-  bool empty() const { return frees_.size() == 0; }
+  bool empty() const { return frees_.empty(); }
   bool is_full() const { return bytes_ >= kMostBytes; }
   /// Until no transaction has a snapshot that is older, by the time of that algorithm.
   std::uint64_t time() const { return time_; }

@@ -78,16 +78,20 @@ struct ReadRecord {
   std::uint64_t seen;
 };
 
-/// A value that was read: the bytes (1 to 8) in the address's highest bits, which user addresses leave free.
+/// A value that was read: the bytes (1 to 7, or 0 for 8) in the address's highest bits, which user addresses
+/// leave free.
 class ValueRead {
  public:
   ValueRead() = default;
   ValueRead(const void* p, unsigned bytes, std::uint64_t what)
-      : value(what), place_(reinterpret_cast<std::uintptr_t>(p) | std::uint64_t{bytes} << kShift) {}
+      : value(what), place_(reinterpret_cast<std::uintptr_t>(p) | std::uint64_t{bytes % 8} << kShift) {}
   const void* address() const {
     return reinterpret_cast<const void*>(place_ & ((std::uint64_t{1} << kShift) - 1));
   }
-  unsigned bytes() const { return static_cast<unsigned>(place_ >> kShift); }
+  unsigned bytes() const {
+    const auto bytes = static_cast<unsigned>(place_ >> kShift);
+    return bytes == 0 ? 8 : bytes;
+  }
   std::uint64_t value;
 
  private:
@@ -127,6 +131,11 @@ struct Thread {
   Buffer<ValueRead> values;    ///< reads of norec and tml
   WriteSet writes;             ///< stores that lazy and norec keep until commit
   std::uint64_t snapshot = 0;  ///< of the current attempt; odd while it holds the sequence
+  /// tml, norec: [first, first + bytes) may be memory of this transaction alone: the usual place of its
+  /// functions' frames; with an exception of its own, all.
+  struct {
+    std::uintptr_t first = 0, bytes = 0;
+  } perhaps_own;
   std::uintptr_t stack_first = 0, stack_last = 0;  ///< the thread's own stack; 0: not asked for yet
   std::uintptr_t stack_end = 0;  ///< of the stack that the transaction began on, for lazy and norec
   bool has_locked_stack =
@@ -165,7 +174,7 @@ struct Thread {
   void start_serial() { start |= Start::kSerial; }
   void start_as_usual() { start &= static_cast<std::uint8_t>(~Start::kSerial); }
   bool is_undoable() const { return mode == Mode::concurrent || mode == Mode::serial_undoable; }
-  bool has_open_savepoint() const { return savepoints.size() != 0; }
+  bool has_open_savepoint() const { return !savepoints.empty(); }
 };
 
 /// Adds one to a counter that a single thread writes.
@@ -181,7 +190,7 @@ struct Shared {
   /// The era of commit times by records (T46): changes while no thread is inside.
   std::atomic<std::uint64_t> era{0};
 };
-extern Shared shared;
+[[gnu::visibility("hidden")]] extern Shared shared;
 /// The number of threads that have run a transaction and have not ended.
 extern std::atomic<std::uint32_t> registered_threads;
 

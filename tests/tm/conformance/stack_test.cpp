@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -229,6 +230,48 @@ TEST(OwnStack, VariablesThatOthersUseAreIsolated) {
   EXPECT_EQ(unequal, 0);
   EXPECT_EQ(left, 1500 + 1333);
   EXPECT_EQ(right, left);
+}
+
+std::atomic<int> stage;
+/// By a method that runs one transaction at a time the other does not come in.
+__attribute__((transaction_pure, noinline)) void let_another_commit() {
+  if (stage == 0) stage = 1;
+  for (int i = 0; i < 50 && stage != 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+long number;
+/// Frames of 4 KiB, each of which reads and changes the one above.
+__attribute__((noinline, transaction_safe)) long add_frames(int depth, long* above) {
+  long own[512];
+  set(above, *above + 1);
+  set(&own[7], *above);
+  long sum = number;
+  if (depth == 0) {
+    let_another_commit();
+  } else {
+    sum = sum + add_frames(depth - 1, &own[7]);
+  }
+  return sum + number + own[7];
+}
+
+TEST(OwnStack, FramesFarBelowTheTransactionAreItsOwn) {
+  constexpr int kDepth = 600;  // more than two megabytes
+  stage = 0;
+  static long shared;
+  shared = number = 0;
+  std::thread other([] {
+    while (stage != 1) std::this_thread::yield();
+    __transaction_atomic { shared = shared + 1; }
+    stage = 2;
+  });
+  long sum = 0;
+  __transaction_atomic {
+    long first = 0;
+    sum = add_frames(kDepth, &first);
+  }
+  other.join();
+  EXPECT_EQ(shared, 1);
+  // The frame at depth d from the top begins with d + 1, and all but the last are changed once more.
+  EXPECT_EQ(sum, (kDepth + 1) * (kDepth + 2) / 2 + kDepth);
 }
 
 __attribute__((noinline)) void unsafe() { asm volatile("" : : : "memory"); }
