@@ -84,7 +84,7 @@ struct Answers : behavior<Question> {
   std::uint64_t count = 0;
 };
 struct Asks : behavior<Begin> {
-  explicit Asks(actor<Question> whom) : whom(whom) {}
+  explicit Asks(actor<Question> asked) : whom(asked) {}
   void on(Begin begin) {
     left = begin.messages;
     ask();
