@@ -262,7 +262,9 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t rubato_tm_begin(std::uint
   using namespace rubato::tm;
   static_assert(offsetof(Thread, next_checkpoint) == 8, "x86_64.S");
   if (!is_simple(*thread, properties)) return begin_generally(properties, *thread);
-  if (!Regime::tries_hardware(shared.gate.regime())) return begin_alone(properties, *thread);
+  const std::uint32_t regime = shared.gate.regime();
+  if (Regime::takes_lock(regime)) return begin_alone(properties, *thread);
+  if (!Regime::tries_hardware(regime)) return begin_generally(properties, *thread);
   if (!thread->hardware.trusts_all()) return begin_generally(properties, *thread);
   enter_hardware(*thread);
   const unsigned status = attempt_in_hardware<Hardware>(hybrid);

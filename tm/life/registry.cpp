@@ -190,6 +190,7 @@ rubato::tm::Thread* rubato_tm_register_thread() {
   adapt_thread(*thread);
   profile_thread(*thread);
   pthread_mutex_unlock(&registry_lock);
+  thread->exceptions.attach_to_thread();
   if (!is_only) shared.gate.wait_for_biased(&thread->line);
   rubato_tm_current = thread;
   pthread_setspecific(exit_key, thread);

@@ -4,16 +4,11 @@
 #include "tm/failure.hpp"
 
 extern "C" {
-// The C++ ABI's thread state.
-struct CxaGlobals {
-  void* caught_exceptions;
-  unsigned int uncaught_exceptions;
-};
 [[gnu::weak]] void* __cxa_allocate_exception(std::size_t) noexcept;
 [[noreturn, gnu::weak]] void __cxa_throw(void*, void*, void (*)(void*));
 [[gnu::weak]] void* __cxa_begin_catch(void*) noexcept;
 [[gnu::weak]] void __cxa_end_catch();
-[[gnu::weak]] CxaGlobals* __cxa_get_globals() noexcept;
+[[gnu::weak]] rubato::tm::CxaGlobals* __cxa_get_globals() noexcept;
 [[gnu::weak]] void __cxa_tm_cleanup(void*, void*, unsigned int) noexcept;
 [[gnu::weak]] void _Unwind_DeleteException(void*);
 }
@@ -27,11 +22,11 @@ void* header_of(void* object) { return static_cast<char*>(object) - kUnwindHeade
 
 }  // namespace
 
-std::uint32_t Exceptions::uncaught_count() {
-  return __cxa_get_globals != nullptr ? __cxa_get_globals()->uncaught_exceptions : 0;
+void Exceptions::attach_to_thread() {
+  globals_ = __cxa_get_globals != nullptr ? __cxa_get_globals() : nullptr;
 }
 void Exceptions::set_uncaught_count(std::uint32_t count) {
-  if (__cxa_get_globals != nullptr) __cxa_get_globals()->uncaught_exceptions = count;
+  if (globals_ != nullptr) globals_->uncaught_exceptions = count;
 }
 void Exceptions::free_object(void* object) {
   const std::uint32_t count = uncaught_count();  // the clean-up takes the object for one that counts

@@ -11,8 +11,17 @@
 
 namespace rubato::tm {
 
+/// The C++ ABI's state of a thread.
+struct CxaGlobals {
+  void* caught_exceptions;
+  unsigned int uncaught_exceptions;
+};
+
 class Exceptions {
  public:
+  /// For the calling thread, before its first transaction.
+  void attach_to_thread();
+
   /// The state of exceptions that a savepoint keeps.
   struct Mark {
     std::size_t objects = 0;
@@ -62,10 +71,11 @@ class Exceptions {
   void end();
   void forget();
   const Range* ranges(const Mark& mark);
-  static std::uint32_t uncaught_count();
-  static void set_uncaught_count(std::uint32_t count);
-  static void free_object(void* object);
+  std::uint32_t uncaught_count() const { return globals_ != nullptr ? globals_->uncaught_exceptions : 0; }
+  void set_uncaught_count(std::uint32_t count);
+  void free_object(void* object);
 
+  CxaGlobals* globals_ = nullptr;  ///< of the thread; null in a program without libstdc++
   Buffer<Object> objects_;
   Buffer<Range> ranges_;
   std::uint32_t caught_ = 0;
