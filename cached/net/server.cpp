@@ -18,11 +18,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <latch>
 
 #include "base/error.hpp"
 #include "base/host_port.hpp"
 #include "cached/discipline/disciplines.hpp"
 #include "cached/net/metrics.hpp"
+#include "cached/privileges/privileges.hpp"
 #include "cached/protocol/address.hpp"
 
 namespace rubato::cached {
@@ -251,16 +253,28 @@ void Server::resume_accepting() {
     look_again_.set(kPause);
 }
 
+// No request has been read so far.
+void Server::drop_privileges() {
+  // A worker needs calls for its start that are not allowed afterwards.
+  std::latch turning(static_cast<std::ptrdiff_t>(workers_.size()));
+  for (const auto& worker : workers_) worker->loop().post([&turning] { turning.count_down(); });
+  turning.wait();
+  cached::drop_privileges({.reads_files = !settings_.auth_file.empty() || tls_ != nullptr,
+                           .removes_files = !settings_.socket.empty() || !settings_.pid_file.empty()});
+}
+
 int Server::run() {
   // Signals are taken in this thread's loop.
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGSYS);  // of the thread that makes a call which is not allowed
   pthread_sigmask(SIG_SETMASK, &all, &before);
   engine_->start();
   for (const auto& worker : workers_) worker->start();
   maintainers_.start();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   loop_.every(250, [this] { clock_.tick(); });
+  if (settings_.drop_privileges) drop_privileges();
   loop_.run();
   maintainers_.stop();
   for (const auto& worker : workers_) worker->stop();

@@ -49,6 +49,7 @@ class Server final : public Service, public ConnectionKeeper {
   void listen_on_socket();
   void say_ports();
   void take_signals();
+  void drop_privileges();
   static void acceptable(void* listener, int events);
   void accept_from(Listener& listener);
   void accept_one(int descriptor, TlsServer* tls);

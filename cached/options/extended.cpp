@@ -6,6 +6,7 @@
 #include "cached/discipline/disciplines.hpp"
 #include "cached/options/rows.hpp"
 #include "cached/options/values.hpp"
+#include "cached/privileges/privileges.hpp"
 
 namespace rubato::cached {
 namespace {
@@ -288,10 +289,19 @@ constexpr Option kExtended[] = {
      .no_effect = "they go to the watchers at once",
      .shown = {"worker_logbuf_size", show<&Settings::worker_log>}},
     {.name = "no_drop_privileges",
-     .group = Group::permissions,
-     .value = takes::Nothing{[](Settings&) {}},
-     .help = "keep all privileges",
-     .no_effect = "none are dropped"},
+     .group = Group::process,
+     .value = takes::Nothing{off<&Settings::drop_privileges>},
+     .help = "all system calls stay allowed",
+     .is_built = &privileges_are_droppable},
+    {.name = "drop_privileges",
+     .group = Group::process,
+     .value = takes::Nothing{[](Settings& settings) {
+       require_droppable_privileges();
+       settings.drop_privileges = true;
+     }},
+     .help = "after the start only the system calls that serving needs; any other ends the server",
+     .is_built = &privileges_are_droppable,
+     .shown = {"drop_privileges", show<&Settings::drop_privileges>}},
     {.name = "ssl_chain_cert",
      .group = Group::tls,
      .value = takes::Text{put<&TlsSettings::chain_cert>},
@@ -379,6 +389,10 @@ constexpr Option kExtended[] = {
      .group = Group::own,
      .value = takes::Nothing{on<&Settings::debug_time>},
      .help = "the command debugtime N, for tests: the clock moves by N seconds; p stops it, r lets it run"},
+    {.name = "misbehave",
+     .group = Group::own,
+     .value = takes::Nothing{on<&Settings::misbehave>},
+     .help = "the command misbehave, for tests of drop_privileges: it opens a socket and runs a program"},
     {.name = "ext_*",
      .group = Group::refused,
      .value = takes::Refused{": there is no external storage; the cache is in memory only"},
@@ -387,10 +401,6 @@ constexpr Option kExtended[] = {
      .group = Group::refused,
      .value = takes::Refused{": there is no proxy; run mcrouter or twemproxy in front"},
      .help = "mcrouter or twemproxy in front"},
-    {.name = "drop_privileges",
-     .group = Group::refused,
-     .value = takes::Refused{" is not there; use the sandbox of systemd (the unit that is installed does)"},
-     .help = "the sandbox of systemd, which the installed unit has"},
     {.name = "sock_cookie_id",
      .group = Group::refused,
      .value = takes::Refused{" is not there; mark packets by the user (-u) instead"},

@@ -56,6 +56,7 @@ void print_name(const Option& option) {
 }
 
 bool is_in_this_build(const Option& option) {
+  if (option.is_built && !option.is_built()) return false;
   return option.group != Group::refused && (option.group != Group::tls || tls_is_built());
 }
 

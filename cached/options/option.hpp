@@ -99,6 +99,7 @@ struct Option {
   const char* usual = "";           ///< the default, as a user would give it; of a switch, "on" or empty
   const char* help = "";            ///< what it does, and for a refused one what to do instead
   const char* no_effect = nullptr;  ///< the reason, for an option that is checked and does nothing
+  bool (*is_built)() = nullptr;     ///< whether this build has it; null: all have
   Shown shown = {};
 };
 

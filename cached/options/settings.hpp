@@ -52,6 +52,8 @@ struct Settings {
   LruTuning lru;
   // Permissions
   bool debug_time = false;  ///< the command debugtime, for tests
+  bool misbehave = false;   ///< the command misbehave, for tests
+  bool drop_privileges = false;
   bool shutdown_command = false, flush = true, dump = true, watch = true;
   char prefix_delimiter = ':';
   std::atomic<bool> detail{false};

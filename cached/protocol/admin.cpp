@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cached/privileges/privileges.hpp"
 #include "cached/protocol/event_log.hpp"
 #include "cached/protocol/handlers.hpp"
 #include "cached/protocol/numbers.hpp"
@@ -246,6 +247,12 @@ void AdminCommands::debug_time(const Words& words) {
   else
     return s_.error("ERROR");
   s_.answer("OK");
+}
+
+// As in memcached built for debugging: what a server never does, and cannot do with -o drop_privileges.
+void AdminCommands::misbehave(const Words&) {
+  if (!s_.context_.settings.misbehave) return s_.error("ERROR");
+  s_.answer(cached::misbehave() ? "ERROR" : "OK");
 }
 
 void AdminCommands::refresh_certs(const Words& words) {

@@ -77,6 +77,7 @@ constexpr Command kCommands[] = {
     {"watch", run<Admin, &Admin::watch>},
     {"refresh_certs", run<Admin, &Admin::refresh_certs>},
     {"debugtime", run<Admin, &Admin::debug_time>},
+    {"misbehave", run<Admin, &Admin::misbehave>},
 };
 constexpr std::size_t kLongestName = 14;
 

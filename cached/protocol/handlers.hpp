@@ -76,6 +76,7 @@ class AdminCommands {
   void shutdown(const Words& words);
   void watch(const Words& words);
   void debug_time(const Words& words);
+  void misbehave(const Words& words);
   void refresh_certs(const Words& words);
 
  private:

@@ -102,7 +102,7 @@ def read_tap(file: str, code: int, output: str) -> Outcome:
 def run(suite: Path, file: str, program: Path, discipline: str, tls: bool = False) -> Outcome:
     environment = os.environ | {
         "RUBATO_STAND_IN": str(program),
-        "RUBATO_STAND_IN_OPTIONS": f"discipline={discipline},debugtime",
+        "RUBATO_STAND_IN_OPTIONS": f"discipline={discipline},debugtime,misbehave",
     }
     if tls or file.startswith("ssl_"):
         environment["SSL_TEST"] = "1"
