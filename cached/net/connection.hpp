@@ -28,9 +28,11 @@ class Connection final : public RequestWork {
   Connection& operator=(const Connection&) = delete;
 
   int descriptor() const { return transport_.descriptor(); }
-  /// Nothing is under way, and nothing came for more than so many seconds. In the thread's loop.
+  /// No whole request came for more than so many seconds, and none is under way. A value that arrives slowly
+  /// is under way; a line that does not end is not. In the thread's loop.
   bool idle_for(std::uint32_t seconds) const {
-    return turn_ == Turn::thread && !output_.pending() && !partial_ && !watching_ &&
+    return turn_ == Turn::thread && !output_.pending() && !yielded_ && !dump_ && !watching_ &&
+           !session_.awaits_value() && !session_.swallows() &&
            context_.clock.now() - session_.last_request() > seconds;
   }
   /// The present activity, for `stats conns`; from any thread, as long as the connection exists.

@@ -42,6 +42,8 @@ void Session::received(std::size_t n) {
   value_left_ -= n;
   if (value_left_) return;
   value_complete();
+  // The value may have come slowly: only now its client is idle.
+  __atomic_store_n(&last_request_, context_.clock.now(), __ATOMIC_RELAXED);
   awaited_.give_back();
 }
 
