@@ -151,8 +151,9 @@ class ServerStream final : public Stream {
       const ssize_t got = ::recv(descriptor, &first, 1, MSG_PEEK);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Step::wants_read;
       has_begun_ = true;
-      constexpr unsigned char kHandshake = 22, kOldHello = 0x80;
-      if (got == 1 && first != kHandshake && first < kOldHello) {
+      // Kinds of records; the library answers those that come too early.
+      constexpr unsigned char kFirstKind = 20, kLastKind = 24, kOldHello = 0x80;
+      if (got == 1 && (first < kFirstKind || first > kLastKind) && first < kOldHello) {
         fail();
         discard(descriptor);
         constexpr std::string_view kSentence = "SERVER_ERROR this port takes TLS only\r\n";

@@ -221,6 +221,11 @@ def test_bytes_that_are_no_handshake_end_the_connection(
         with socket.create_connection(("127.0.0.1", server.port), timeout=LAST_RESORT) as client:
             client.sendall(sent)
             receive_all(client)  # an alert, and then the end
+    # Records that come before a handshake: an alert of their client's, which no sentence explains to it.
+    for sent in (b"\x15\x03\x01\x00\x02\x02\x28", b"\x17\x03\x03\x00\x05hello", b"\x14\x03\x03\x00\x01\x01"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=LAST_RESORT) as client:
+            client.sendall(sent)
+            assert receive_all(client).startswith(b"\x15\x03")
 
 
 def test_certificates_are_read_again_while_connections_live(
