@@ -31,7 +31,8 @@ class Maintainers {
   /// was asked for is under way. From here on `crawling` until it has ended.
   bool crawl(std::uint64_t classes);
   bool crawler_enabled() const { return crawler_enabled_; }
-  void enable_crawler(bool on) { crawler_enabled_ = on; }
+  /// False if it was so before.
+  bool enable_crawler(bool on) { return crawler_enabled_.exchange(on) != on; }
   /// Whether the mover has taken the request, or why not.
   MoveResult reassign(unsigned from, unsigned to) { return take_move({from, to}, /*all=*/false); }
 

@@ -28,7 +28,7 @@ class Server final : public Service, public ConnectionKeeper {
   void end(bool graceful) override;
   bool crawl(std::uint64_t classes) override { return maintainers_.crawl(classes); }
   bool crawler_enabled() const override { return maintainers_.crawler_enabled(); }
-  void enable_crawler(bool on) override { maintainers_.enable_crawler(on); }
+  bool enable_crawler(bool on) override { return maintainers_.enable_crawler(on); }
   MoveResult reassign(unsigned from, unsigned to) override { return maintainers_.reassign(from, to); }
   std::string refresh_certificates() override;
   bool authenticates(std::string_view user, std::string_view password) override;

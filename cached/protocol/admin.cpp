@@ -69,7 +69,8 @@ void AdminCommands::stats(const Words& words) {
     return s_.answer("END");
   }
   if (group == "cachedump") return cachedump(words);
-  s_.answer(service.report(group, sink) ? "END" : "ERROR");
+  if (!service.report(group, sink)) return s_.answer("ERROR");
+  if (!is_switch_of_sizes(group)) s_.answer("END");
 }
 
 void AdminCommands::cachedump(const Words& words) {
@@ -173,8 +174,10 @@ void AdminCommands::lru_crawler(const Words& words) {
   }
   if (words.count == 3 && (what == "metadump" || what == "mgdump")) {
     if (!service.crawler_enabled()) return s_.error("CLIENT_ERROR lru crawler disabled");
-    if (!s_.context_.settings.dump) return s_.answer("ERROR metadump not allowed");
-    if (s_.output_.pending()) return s_.error("ERROR cannot pipeline other commands before metadump");
+    if (!s_.context_.settings.dump)
+      return s_.answer(fmt::format("ERROR {} not allowed", what == "metadump" ? what : "key dump"));
+    if (s_.output_.pending())
+      return s_.error(fmt::format("ERROR cannot pipeline other commands before {}", what));
     const std::uint64_t classes = classes_of(words[2], last, true);
     if (!classes) return s_.answer("BADCLASS invalid class id");
     s_.dump_kind_ = what == "metadump" ? Dump::metadump : Dump::mgdump;
@@ -194,8 +197,8 @@ void AdminCommands::lru_crawler(const Words& words) {
     return s_.answer("OK");
   }
   if (words.count == 2 && (what == "enable" || what == "disable")) {
-    service.enable_crawler(what == "enable");
-    return s_.answer("OK");
+    const bool is_change = service.enable_crawler(what == "enable");
+    return s_.answer(is_change || what == "disable" ? "OK" : "ERROR failed to start lru crawler thread");
   }
   s_.error("ERROR");
 }
@@ -230,7 +233,8 @@ void AdminCommands::cache_memlimit(const Words& words) {
 
 void AdminCommands::shutdown(const Words& words) {
   if (!s_.context_.settings.shutdown_command) return s_.answer("ERROR: shutdown not enabled");
-  if (words.count > 1 && words[1] != "graceful") return s_.answer("CLIENT_ERROR invalid shutdown mode");
+  if (words.count > 2 || (words.count == 2 && words[1] != "graceful"))
+    return s_.answer("CLIENT_ERROR invalid shutdown mode");
   s_.close(Session::End::shutdown);
   s_.context_.service.end(words.count > 1);
 }
@@ -259,7 +263,8 @@ void AdminCommands::refresh_certs(const Words& words) {
   if (!tls_is_built()) return s_.error("ERROR");
   note_no_reply(words);
   const std::string error = s_.context_.service.refresh_certificates();
-  s_.answer(error.empty() ? "OK" : error);
+  if (error.empty()) return s_.answer("OK");
+  s_.error(error);
 }
 
 void AdminCommands::watch(const Words& words) {

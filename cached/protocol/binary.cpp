@@ -45,6 +45,9 @@ enum Opcode : std::uint8_t {
   kTouch = 0x1c,
   kGat = 0x1d,
   kGatQuiet = 0x1e,
+  kListMechanisms = 0x20,
+  kAuthenticate = 0x21,
+  kAuthenticateStep = 0x22,
   kGatKey = 0x23,
   kGatKeyQuiet = 0x24
 };
@@ -166,6 +169,11 @@ struct BinaryProtocol::Header {
         cas(load<std::uint64_t>(data + 16)),
         form(form_of(opcode)) {}
   std::uint32_t value() const { return body - key - extras; }
+  /// A command of SASL, which is not there, whose parts are wrong besides: an error of another kind.
+  bool is_malformed_login() const {
+    if (opcode == kListMechanisms) return body != 0;
+    return (opcode == kAuthenticate || opcode == kAuthenticateStep) && (extras != 0 || key == 0);
+  }
   std::string_view key_in(const char* content) const { return {content + extras, key}; }
   bool stores() const {
     return (form.loud >= kSet && form.loud <= kReplace) || form.loud == kAppend || form.loud == kPrepend;
@@ -182,7 +190,7 @@ std::size_t BinaryProtocol::consume(const char* data, std::size_t n) {
   const bool known = h.opcode <= kPrependQuiet || (h.opcode >= kTouch && h.opcode <= kGatQuiet) ||
                      h.opcode == kGatKey || h.opcode == kGatKeyQuiet;
   const bool is_short = std::uint32_t{h.key} + h.extras > h.body;
-  if (is_short || h.key > kMostKey) {
+  if (is_short || h.key > kMostKey || h.is_malformed_login()) {
     error(h, is_short ? kUnknown : kInvalid);
     s_.close();
     return Header::kSize;
@@ -454,6 +462,7 @@ void BinaryProtocol::stats(const Header& h, const char* body) {
     const bool known = s_.context_.service.report(
         group, [&](std::string_view name, std::string_view value) { answer(h, kOk, 0, {}, name, value); });
     if (!known) return error(h, kNotFound);
+    if (is_switch_of_sizes(group)) return;
   }
   answer(h, kOk, 0, {}, {}, {});
 }

@@ -356,7 +356,7 @@ bool report_statistics(std::string_view group, Context& context, const ServerNum
   if (group == "items") return report.items(), true;
   if (group == "slabs") return report.slabs(), true;
   if (group == "sizes") return report.sizes(), true;
-  if (group == "sizes_enable" || group == "sizes_disable") {
+  if (is_switch_of_sizes(group)) {
     context.settings.track_sizes = group == "sizes_enable";
     sink("sizes_status", context.settings.track_sizes ? "enabled" : "disabled");
     return true;

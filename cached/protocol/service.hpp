@@ -16,6 +16,12 @@ using StatSink = std::function<void(std::string_view name, std::string_view valu
 
 enum class Dump : std::uint8_t { metadump, mgdump };
 
+/// Whether this group of `stats` is a command that switches counts of sizes. As in memcached its answer is a
+/// line without an end behind it.
+inline bool is_switch_of_sizes(std::string_view group) {
+  return group == "sizes_enable" || group == "sizes_disable";
+}
+
 /// Maintainers and statistics, as commands of administration use them.
 class Service {
  public:
@@ -27,7 +33,8 @@ class Service {
   /// Crawls the classes whose bits are set; false if a crawl is under way.
   virtual bool crawl(std::uint64_t classes) = 0;
   virtual bool crawler_enabled() const = 0;
-  virtual void enable_crawler(bool on) = 0;
+  /// False if it was so before.
+  virtual bool enable_crawler(bool on) = 0;
   virtual MoveResult reassign(unsigned from, unsigned to) = 0;
   /// Reads the certificates of TLS again. The result is the error, or empty.
   virtual std::string refresh_certificates() = 0;

@@ -260,6 +260,20 @@ def test_certificates_are_read_again_while_connections_live(
     assert subject(connect(server.port, context)) == "second"
 
 
+def test_an_error_of_reading_certificates_is_answered_in_spite_of_noreply(
+    one: Callable[..., Running], certificates: Certificates, tmp_path: Path
+) -> None:
+    assert one().ask(b"refresh_certs noreply\r\nmn\r\nquit\r\n") == b"Error TLS not enabled\r\nMN\r\n"
+    crt = tmp_path / "server.crt"
+    shutil.copy(certificates.first_crt, crt)
+    server = one("-Z", "-o", f"ssl_chain_cert={crt},ssl_key={certificates.first_key}")
+    server.tls = client_context(certificates)
+    assert server.ask(b"refresh_certs noreply\r\nmn\r\nquit\r\n") == b"MN\r\n"
+    crt.unlink()
+    answer = server.ask(b"refresh_certs noreply\r\nmn\r\nquit\r\n")
+    assert answer.startswith(b"Error loading the certificate chain") and answer.endswith(b"MN\r\n")
+
+
 def test_connections_come_and_go_while_certificates_are_read_again(
     start: Callable[..., Running], certificates: Certificates
 ) -> None:
