@@ -15,6 +15,11 @@ namespace rubato::inline v0::native {
 inline constexpr unsigned kPriorities = 3;
 inline constexpr unsigned kNoPool = ~0u;
 
+/// All ready pools of a word.
+struct AnyPool {
+  std::uint64_t operator()(unsigned, std::uint64_t bits) const { return bits; }
+};
+
 template <class Atomics>
 class ReadySet {
  public:
@@ -26,12 +31,13 @@ class ReadySet {
   }
 
   /// Takes a pool of the best rank out, starting behind the one taken last; kNoPool if there is none. The
-  /// caller owns the pool then.
-  unsigned claim(unsigned rank, unsigned& last) {
+  /// caller owns the pool then. `of(word, bits)`: those that it may take, of 64 pools.
+  template <class Of = AnyPool>
+  unsigned claim(unsigned rank, unsigned& last, Of of = {}) {
     for (unsigned i = 0; i < words_; ++i) {
       const unsigned word = words_ == 1 ? 0 : (last / 64 + i) % words_;
       auto& bits = bits_[rank * words_ + word];
-      std::uint64_t seen = bits.load(std::memory_order_seq_cst);
+      std::uint64_t seen = of(word, bits.load(std::memory_order_seq_cst));
       while (seen != 0) {
         const unsigned start = (last + 1) % 64;
         const unsigned bit =
@@ -39,6 +45,7 @@ class ReadySet {
         const std::uint64_t mask = std::uint64_t{1} << bit;
         seen = bits.fetch_and(~mask, std::memory_order_seq_cst);
         if ((seen & mask) != 0 || has_fault(Fault::pool_claimed_twice)) return last = word * 64 + bit;
+        seen = of(word, seen);
       }
     }
     return kNoPool;
@@ -56,12 +63,21 @@ class ReadySet {
     }
     return true;
   }
-  /// How many, about.
-  unsigned size() const {
+  /// How many, about. `of` as in claim().
+  template <class Of = AnyPool>
+  unsigned size(Of of = {}) const {
     unsigned sum = 0;
     for (unsigned i = 0; i < kPriorities * words_; ++i)
-      sum += static_cast<unsigned>(std::popcount(bits_[i].load(std::memory_order_relaxed)));
+      sum += static_cast<unsigned>(std::popcount(of(i % words_, bits_[i].load(std::memory_order_relaxed))));
     return sum;
+  }
+  /// Whether one is ready; ordered against a worker that announces that it is idle.
+  template <class Of>
+  bool has_any(Of of) const {
+    for (unsigned i = 0; i < kPriorities * words_; ++i) {
+      if (of(i % words_, bits_[i].load(std::memory_order_seq_cst)) != 0) return true;
+    }
+    return false;
   }
 
  private:

@@ -34,7 +34,9 @@ bool Idling::can_find_work() const {
   const bool may_take = worker_.ordered.are_pools_open();
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     const SeenByOthers& seen = shared_.worker(w).seen;
-    if (seen.has_published() || (may_take && seen.has_ready_pools())) return true;
+    if (seen.has_published()) return true;
+    if (may_take && (w == worker_.index ? seen.has_ready_pools() : worker_.pools.may_steal_from(seen)))
+      return true;
     if (shared_.worker(w).forking.has_any()) return true;
   }
   return false;

@@ -344,12 +344,13 @@ void OrderedPart::end_inline() {
   Order& order = order_;
   order.is_inline.store(false, std::memory_order_seq_cst);
   if (!order.has_mixed.load(std::memory_order_seq_cst)) return;
-  unsigned ready = 0;
+  std::uint64_t ready = 0;
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     const SeenByOthers& seen = shared_.worker(w).seen;
     if (seen.has_ready_pools()) ready += std::max(seen.ready.size(), 1u);
   }
-  if (ready != 0) worker_.sharing.wake(ready);
+  // Pools with places may be those of a certain sleeper.
+  if (ready != 0) worker_.sharing.wake(shared_.pools.have_places() ? Sharing::kAll : ready);
 }
 
 /// The owner gives up being it: `unfinished` tasks are counted, and the last that ends makes its worker the

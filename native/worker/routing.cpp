@@ -40,13 +40,23 @@ void Worker::route(Task* task) {
 }
 
 void Worker::place(Task* task) {
-  constexpr std::uint64_t kElsewhere =
-      engine::handle::kPooled | engine::handle::kSpec | engine::handle::kTimestamped;
-  if (task->is_extended() && has_pools && (task->handle & kElsewhere) == 0) {
-    std::uint32_t core = engine::extension_of(task)->core;
-    if ((core & engine::kOnNode) != 0 && core != engine::kAnywhere)
-      core = shared.worker_on_node(core & ~engine::kOnNode, node_turns_++);
-    if (core < shared.workers()) return pools.push(shared.pools.pinned(core), task, task);
+  constexpr std::uint64_t kElsewhere = engine::handle::kSpec | engine::handle::kTimestamped;
+  if (task->is_extended() && has_pools && (task->handle & kElsewhere) == 0 &&
+      engine::extension_of(task)->core != engine::kAnywhere) [[unlikely]]
+    return place_where_asked(task);
+  requeue(task);
+}
+
+/// A pool asks for what its first task asks for; so a task that asks in vain must not ask there.
+void Worker::place_where_asked(Task* task) {
+  std::uint32_t& place = engine::extension_of(task)->core;
+  const unsigned worker = shared.worker_at(place, node_turns_++);
+  if (worker == shared.workers()) {
+    place = engine::kAnywhere;
+  } else if ((task->handle & engine::handle::kPooled) == 0) {
+    return pools.push(shared.pools.pinned(worker), task, task);
+  } else {
+    shared.pools.note_place(shared.pools.of(task->handle));
   }
   requeue(task);
 }

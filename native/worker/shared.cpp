@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "native/worker/shared.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
@@ -27,8 +28,15 @@ unsigned Shared::core_group(unsigned worker) const { return machine().group_of(w
 
 bool Shared::pins_workers() const { return options_.bind && machine().pins(workers()); }
 
-unsigned Shared::worker_on_node(unsigned node, unsigned number) const {
-  return pins_workers() ? machine().worker_on(node, number) : workers();
+unsigned Shared::worker_at(std::uint32_t place, unsigned number) const {
+  if ((place & engine::kOnNode) == 0) return std::min<unsigned>(place, workers());
+  const bool has_node = place != engine::kAnywhere && pins_workers();
+  return has_node ? machine().worker_on(place & ~engine::kOnNode, number) : workers();
+}
+
+bool Shared::is_at(unsigned worker, std::uint32_t place) const {
+  if ((place & engine::kOnNode) == 0) return worker == place;
+  return place == engine::kAnywhere || machine().allowed[worker].node == (place & ~engine::kOnNode);
 }
 
 std::optional<unsigned> Shared::node_of_worker(unsigned worker) const {

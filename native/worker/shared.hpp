@@ -65,10 +65,12 @@ class Shared {
   unsigned core_group(unsigned worker) const;
   /// Whether each worker is bound to a CPU of its own.
   bool pins_workers() const;
-  /// A worker of this NUMA node; `number` chooses among them. @returns workers() if any will do, or there is
-  /// none
-  unsigned worker_on_node(unsigned node, unsigned number) const;
-  /// The NUMA node that worker_on_node() has for a worker; nothing if workers have no CPUs of their own.
+  /// A worker at this place, as TaskExtension::core has it; `number` chooses among those of a NUMA node.
+  /// @returns workers() if any will do, or there is none
+  unsigned worker_at(std::uint32_t place, unsigned number) const;
+  /// Whether a worker is at a place that worker_at() has a worker for, or anywhere.
+  bool is_at(unsigned worker, std::uint32_t place) const;
+  /// The NUMA node that worker_at() has for a worker; nothing if workers have no CPUs of their own.
   std::optional<unsigned> node_of_worker(unsigned worker) const;
   /// The CPUs that this process may use, as they were when the engine started.
   static const Topology& machine();

@@ -19,6 +19,14 @@ void SharedPools::make(unsigned workers) {
   }
   for (auto& given : given_) given.store(kNotGiven, std::memory_order_relaxed);
   given_count_.store(0, std::memory_order_relaxed);
+  have_places_.store(false, std::memory_order_relaxed);
+}
+
+/// The worker that owns the pool sees both with the task, and an idle worker with the pool's ready bit.
+void SharedPools::note_place(TaskPool& pool) {
+  if (pool.has_places.load(std::memory_order_relaxed)) return;
+  have_places_.store(true, std::memory_order_relaxed);
+  pool.has_places.store(true, std::memory_order_relaxed);
 }
 
 std::uint16_t SharedPools::give(std::uint64_t slot) {

@@ -32,6 +32,10 @@ class SharedPools {
     const std::uint16_t given = given_[slot].load(std::memory_order_relaxed);
     return pools_[given != kNotGiven ? given : give(slot)];
   }
+  /// Before a task that asks for a worker or a NUMA node goes to the pool.
+  void note_place(TaskPool& pool);
+  /// Whether such a task has gone to a pool.
+  bool have_places() const { return have_places_.load(std::memory_order_relaxed); }
   TaskPool& pinned(unsigned worker) const { return pools_[count_ + worker]; }
   unsigned count() const { return count_; }
   TaskPool& operator[](unsigned index) const { return pools_[index]; }
@@ -45,6 +49,7 @@ class SharedPools {
   unsigned count_ = 0;
   std::array<Atomic<std::uint16_t>, kSlots> given_;  // their indices
   Atomic<unsigned> given_count_{0};
+  Atomic<bool> have_places_{false};
   std::unique_ptr<TaskPool[]> pools_;
 };
 

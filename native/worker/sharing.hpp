@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "native/pool/task_list.hpp"
 #include "native/worker/worth.hpp"
@@ -36,6 +37,8 @@ class Sharing {
   void take_back_after(std::uint64_t microseconds);
   /// Takes private tasks out of the ring's end again, all but `keep`: they can be given away then.
   void return_ring(unsigned keep);
+  /// For wake(): a certain worker must wake up, and events cannot choose one.
+  static constexpr std::uint64_t kAll = std::numeric_limits<int>::max();
   /// So many workers, if they sleep.
   void wake(std::uint64_t workers = 1);
   /// Time so far does not count for this worker's tasks.

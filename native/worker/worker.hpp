@@ -172,7 +172,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void drop(Task* task, bool is_kept = false);
   void drop_pool(TaskPool& pool);
 
-  // ---- routing.cpp: tasks of other threads ----
+  // ---- routing.cpp: tasks of other threads, and tasks that ask for a place ----
+  [[gnu::noinline]] void place_where_asked(Task* task);
   [[gnu::noinline]] void end_delivery(Task* task);
   [[gnu::noinline]] void route_deferred();
   void admit(Task* task);

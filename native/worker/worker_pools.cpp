@@ -2,7 +2,7 @@
 #include "native/worker/worker_pools.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <bit>
 #include <thread>
 
 #include "native/fault.hpp"
@@ -10,6 +10,17 @@
 #include "native/worker/worker.hpp"
 
 namespace rubato::inline v0::native {
+
+namespace {
+
+/// The place that a task of a pool asks for. A task with a timestamp asks for none.
+std::uint32_t place_of(const Task* task) {
+  constexpr std::uint64_t kMask = engine::handle::kExtended | engine::handle::kTimestamped;
+  const bool may_ask = task != nullptr && (task->handle & kMask) == engine::handle::kExtended;
+  return may_ask ? engine::extension_of(task)->core : engine::kAnywhere;
+}
+
+}  // namespace
 
 WorkerPools::WorkerPools(Worker& worker) : worker_(worker), shared_(worker.shared) {}
 
@@ -28,12 +39,13 @@ void WorkerPools::finish(TaskPool& pool) {
 void WorkerPools::make_ready(TaskPool& pool) {
   const Task* const head = pool.head();
   const unsigned rank = head != nullptr ? rank_of(head) : kNormalRank;
+  if (pool.has_places.load(std::memory_order_relaxed)) [[unlikely]]
+    return make_ready_at_place(pool, rank);
   const unsigned home = pool.home;
   SeenByOthers& seen = shared_.worker(home).seen;
   if (pool.kind == TaskPool::Kind::pinned) {
     seen.pinned.add(0, rank);
-    if (home != worker_.index)
-      worker_.sharing.wake(std::numeric_limits<int>::max());  // all: the home is among them
+    if (home != worker_.index) worker_.sharing.wake(Sharing::kAll);
     return;
   }
   if (home == worker_.index || seen.is_idle.load(std::memory_order_relaxed)) {
@@ -42,6 +54,65 @@ void WorkerPools::make_ready(TaskPool& pool) {
   }
   seen.ready.add(pool.index, rank);
   worker_.sharing.wake();
+}
+
+/// A pool becomes ready at the place that its first task asks for: at its home, if that is there, or at a
+/// worker that becomes its home. A home that sleeps is woken, unless this worker is at the place, too.
+void WorkerPools::make_ready_at_place(TaskPool& pool, unsigned rank) {
+  const std::uint32_t place = place_of(pool.head());
+  pool.place.store(place, std::memory_order_relaxed);
+  if (!shared_.is_at(pool.home, place)) pool.home = shared_.worker_at(place, pool.index);
+  const unsigned home = pool.home;
+  SeenByOthers& seen = shared_.worker(home).seen;
+  const bool may_stay = seen.is_idle.load(std::memory_order_relaxed) && shared_.is_at(worker_.index, place);
+  if (home == worker_.index || may_stay) {
+    worker_.seen.ready.add(pool.index, rank);
+    return worker_.sharing.share_if_wanted();
+  }
+  seen.ready.add(pool.index, rank);
+  worker_.sharing.wake(Sharing::kAll);
+}
+
+/// How many of a pool's next tasks may run here.
+unsigned WorkerPools::tasks_for_here(const TaskPool& pool, unsigned most) const {
+  unsigned count = 0;
+  for (const Task* task = pool.head();
+       count != most && task != nullptr && shared_.is_at(worker_.index, place_of(task));
+       task = task->next.load(std::memory_order_acquire))
+    ++count;
+  return count;
+}
+
+/// The ready pools of another worker that this one may take. Their places are a guess until it has them.
+std::uint64_t WorkerPools::allowed(unsigned word, std::uint64_t bits) const {
+  if (!shared_.pools.have_places()) return bits;
+  std::uint64_t allowed = 0;
+  for (; bits != 0; bits &= bits - 1) {
+    const auto bit = static_cast<unsigned>(std::countr_zero(bits));
+    const TaskPool& pool = shared_.pools[word * 64 + bit];
+    if (shared_.is_at(worker_.index, pool.place.load(std::memory_order_relaxed)))
+      allowed |= std::uint64_t{1} << bit;
+  }
+  return allowed;
+}
+
+bool WorkerPools::may_steal_from(const SeenByOthers& other) const {
+  return other.ready.has_any([this](unsigned word, std::uint64_t bits) { return allowed(word, bits); });
+}
+
+unsigned WorkerPools::offered() const {
+  const ReadySet<StdAtomics>& ready = worker_.seen.ready;
+  if (!shared_.pools.have_places()) return ready.size();
+  return ready.size([this](unsigned word, std::uint64_t bits) {
+    std::uint64_t offered = 0;
+    for (; bits != 0; bits &= bits - 1) {
+      const auto bit = static_cast<unsigned>(std::countr_zero(bits));
+      const std::uint32_t place = shared_.pools[word * 64 + bit].place.load(std::memory_order_relaxed);
+      if (place == engine::kAnywhere || shared_.worker_at(place, 0) != shared_.worker_at(place, 1))
+        offered |= std::uint64_t{1} << bit;
+    }
+    return offered;
+  });
 }
 
 void WorkerPools::note_refill() {
@@ -61,7 +132,10 @@ bool WorkerPools::take_from(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
     times_left_ = 0;
   }
   unsigned last = last_claimed_;
-  const unsigned index = set.claim(rank, last);
+  const unsigned index =
+      is_own
+          ? set.claim(rank, last)
+          : set.claim(rank, last, [this](unsigned word, std::uint64_t bits) { return allowed(word, bits); });
   if (index == kNoPool) return false;
   TaskPool& pool = is_shared ? shared_.pools[index] : shared_.pools.pinned(worker_.index);
   if (is_shared) last_claimed_ = last;
@@ -85,7 +159,9 @@ void WorkerPools::take_batch(TaskPool& pool) {
   if (!pool.packed.is_empty()) return take_packed(pool);
   Ring& ring = worker_.ring;
   Pool<StdAtomics, Task>::Taken batch[Ring::kSlots];
-  const unsigned room = std::min(ring.room(), threshold(Ring::kSlots / 2, 2u));
+  unsigned room = std::min(ring.room(), threshold(Ring::kSlots / 2, 2u));
+  if (pool.has_places.load(std::memory_order_relaxed)) [[unlikely]]
+    room = tasks_for_here(pool, room);
   unsigned size = 0;
   bool is_sorted = true;
   unsigned rank = 0;
@@ -103,7 +179,7 @@ void WorkerPools::take_batch(TaskPool& pool) {
     ++size;
     if (batch[size - 1].is_last) break;
   }
-  if (size == 0) {  // a push is half-linked: let its thread go on
+  if (size == 0) {  // a push is half-linked: let its thread go on; or the first task asks for another worker
     finish(pool);
     std::this_thread::yield();
     return;

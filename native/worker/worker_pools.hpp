@@ -10,6 +10,7 @@
 namespace rubato::inline v0::native {
 
 class Shared;
+struct SeenByOthers;
 class Worker;
 
 class WorkerPools {
@@ -23,11 +24,18 @@ class WorkerPools {
   /// A batch of this priority into the ring, from a pool of this worker's or, to steal it, of another's.
   bool take_own(ReadySet<StdAtomics>& set, unsigned rank) { return take_from(set, rank, true); }
   bool steal(ReadySet<StdAtomics>& set, unsigned rank) { return take_from(set, rank, false); }
+  /// Whether another worker has a ready pool that this one may take.
+  bool may_steal_from(const SeenByOthers& other) const;
+  /// How many of its ready pools others may take, about.
+  unsigned offered() const;
   /// The ring is about to be filled.
   void note_refill();
 
  private:
   bool take_from(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
+  void make_ready_at_place(TaskPool& pool, unsigned rank);
+  unsigned tasks_for_here(const TaskPool& pool, unsigned most) const;
+  std::uint64_t allowed(unsigned word, std::uint64_t bits) const;
   void take_batch(TaskPool& pool);
   void take_packed(TaskPool& pool);
 

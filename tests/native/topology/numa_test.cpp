@@ -58,9 +58,11 @@ std::string check_synthetic_machine(unsigned cpus) {
     for (int i = 0; i < 20; ++i)
       create<nonspec>([&right, node] { right += worker_number() == node && numa_node() == node ? 1 : 0; },
                       {.numa = node});
+    for (int i = 0; i < 20; ++i)
+      create<nonspec>([&right, node] { right += numa_node() == node ? 1 : 0; }, {.on = i, .numa = node});
   }
   run();
-  if (right != 20 * cpus) return "tasks ran on other nodes";
+  if (right != 40 * cpus) return "tasks ran on other nodes";
 
   const resource<Object> object = make_resource_on<Object>(cpus - 1, {});
   if (numa_bytes(cpus - 1) < sizeof(Object) || numa_bytes(0) != 0) return "the object lies on another node";

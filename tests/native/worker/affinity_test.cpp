@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -103,13 +104,25 @@ TEST(Affinity, OfATaskIsItsCoreWhereItNamesBoth) {
   EXPECT_EQ(right, 20);
 }
 
+void expect_to_run_on_missing_nodes() {
+  std::atomic<int> ran{0};
+  for (std::uint32_t node : {0u, 1u, 77u, 0x7fffffffu, 0x80000001u, ~0u}) {
+    for (const std::optional<Locale> locale : {std::optional<Locale>(), std::optional<Locale>(7)})
+      create<nonspec>([&] { ++ran; }, {.on = locale, .numa = node});
+  }
+  for (std::uint32_t core : {2u, 77u, 0x7fffffffu, 0x80000001u, ~0u})
+    create<nonspec>([&] { ++ran; }, {.on = 7, .core = core});
+  run();
+  EXPECT_EQ(ran, 17);
+}
+
 TEST(Affinity, OfATaskOnANodeThatIsNotThereIsAny) {
   use_workers(2);
-  std::atomic<int> ran{0};
-  for (std::uint32_t node : {0u, 1u, 77u, 0x7fffffffu, 0x80000001u, ~0u})
-    create<nonspec>([&] { ++ran; }, {.numa = node});
-  run();
-  EXPECT_EQ(ran, 6);
+  expect_to_run_on_missing_nodes();
+  const NodeForEachCpu machine;
+  if (machine.nodes() != 2) GTEST_SKIP() << "not two CPUs";
+  use_workers(2);
+  expect_to_run_on_missing_nodes();
 }
 
 }  // namespace
