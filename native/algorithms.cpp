@@ -74,7 +74,7 @@ Task* make_complete_task(engine::ThreadState& self, Joined& joined, TaskGroup& g
 void drop_unrun(engine::ThreadState& self, Chain tasks) {
   while (!tasks.is_empty()) {
     Task* const task = tasks.take();
-    if (TaskGroup* const group = engine::group_of(task)) static_cast<void>(Groups::remove_member(*group));
+    if (TaskGroup* const group = engine::group_of(task)) Groups::drop_member(*group);
     destroy(task);
     free_outside(self, task);
   }

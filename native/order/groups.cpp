@@ -57,10 +57,9 @@ bool Groups::block(Task* task, TaskGroup& group) {
   do {
     if (seen == 0) return false;
     perturb();
-  } while (
-      (seen & (kWaited | kReleasing)) == 0 &&
-      !__atomic_compare_exchange_n(&word, &seen, seen | kWaited, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-  // The task is in the list before the release, because a releasing thread needs the latch.
+  } while ((seen & kWaited) == 0 && !__atomic_compare_exchange_n(&word, &seen, seen | kWaited, true,
+                                                                 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  // The task is in the list before the last member leaves, because that one needs the latch.
   void*& held = GroupState::held(group);
   if (auto* const last = static_cast<Task*>(held)) {
     link(task, next_of(last));
@@ -73,19 +72,19 @@ bool Groups::block(Task* task, TaskGroup& group) {
   return true;
 }
 
-Chain Groups::release(TaskGroup& group) {
+Chain Groups::release(TaskGroup& group, std::uint64_t& seen) {
   perturb();
   Part& part = part_of(group);
   const Lock lock(part);
-  std::uint64_t& word = GroupState::pending(group);
-  std::uint64_t seen = __atomic_load_n(&word, __ATOMIC_RELAXED), next = 0;
-  do {
-    perturb();
-    next = (seen & kMembers) == 0 ? 0 : (seen & kMembers) | kWaited;
-  } while (!__atomic_compare_exchange_n(&word, &seen, next, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  void* const held = std::exchange(GroupState::held(group), nullptr);
+  perturb();
   Chain chain;
-  if (next != 0) return chain;
-  auto* const last = static_cast<Task*>(std::exchange(GroupState::held(group), nullptr));
+  if (!__atomic_compare_exchange_n(&GroupState::pending(group), &seen, 0, false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED)) {
+    GroupState::held(group) = held;  // members came in
+    return chain;
+  }
+  auto* const last = static_cast<Task*>(held);
   Task* const first = next_of(last);
   link(last, nullptr);
   for (Task* task = first; task != nullptr;) {

@@ -2,18 +2,18 @@
 // waits, take a latch for a few instructions; nothing else does. No memory: waiting tasks are linked through
 // themselves. R5 ("group").
 //
-// The group's word: members created and not finished, and two bits. `kWaited`: tasks wait in its list.
-// `kReleasing`: the last member has left, and the thread that removed it is about to release(). While it is
-// set no other thread releases, and tasks that wait are kept, so that the group cannot end before release()
-// has let go of it.
+// The group's word: members created and not finished, and a bit. `kWaited`: tasks wait in its list. The last
+// member that is waited for leaves under the latch, and empties the list first: from then on the group may be
+// gone.
 //
-//   call                    from                        to
-//   add_member()            n                           n + 1
-//   remove_member()         n, not the last waited for  n - 1
-//                           1, kWaited                  0, kReleasing: the caller must release()
-//   block()                 n > 0                       n, kWaited
-//   release()               0, kReleasing               0
-//                           n > 0, kReleasing           n, kWaited: members came in
+//   call            from                        to
+//   add_member()    n                           n + 1
+//   leave()         n, not the last waited for  n - 1
+//                   1, kWaited                  0, under the latch: what waited goes on
+//   block()         n > 0                       n, kWaited, under the latch
+//
+// A task that waits often takes its creator's place: both are members of one group, and the creator has ended
+// before the task is handed on (Worker::created_task()). Then neither joins nor leaves.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,11 +31,12 @@ class Groups {
   static void add_member(TaskGroup& group) {
     __atomic_fetch_add(&engine::GroupState::pending(group), 1, __ATOMIC_RELAXED);
   }
-  /// The task is a member from here on. In a GuardedGroup it asks that before it runs: Worker::run_guarded().
-  static void join(Task* task) {
+  /// The task is a member from here on; `inherits`: in place of another. In a GuardedGroup it asks that
+  /// before it runs: Worker::run_guarded().
+  static void join(Task* task, bool inherits = false) {
     TaskGroup* const group = engine::group_of(task);
     if (group == nullptr) return;
-    add_member(*group);
+    if (!inherits) add_member(*group);
     if (engine::GroupState::guard(group) != nullptr) guard(task);
   }
   /// Its own primitive goes to where run_guarded() finds it.
@@ -48,23 +49,28 @@ class Groups {
   static bool is_guarded(const Task* task) {
     return (task->handle & engine::handle::kPrimitiveMask) == engine::handle::kPrimitiveMask;
   }
-  /// @returns true if that was the last member and tasks wait: call release(). Else the group may be gone.
-  [[nodiscard]] static bool remove_member(TaskGroup& group) {
+  /// A member is none any more. @returns the tasks that waited, in the order in which they came, if it was
+  /// the last one. The group may be gone then.
+  [[nodiscard]] Chain leave(TaskGroup& group) {
     std::uint64_t& word = engine::GroupState::pending(group);
     std::uint64_t seen = __atomic_load_n(&word, __ATOMIC_RELAXED);
     for (;;) {
-      const bool releases = seen == (kWaited | 1);
-      if (__atomic_compare_exchange_n(&word, &seen, releases ? kReleasing : seen - 1, true, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_RELAXED))
-        return releases;
+      if (seen == (kWaited | 1)) {
+        if (Chain released = release(group, seen); !released.is_empty()) return released;
+      } else if (__atomic_compare_exchange_n(&word, &seen, seen - 1, true, __ATOMIC_ACQ_REL,
+                                             __ATOMIC_RELAXED)) {
+        return {};
+      }
     }
   }
+  /// The same for a member that never runs, in a run that has failed: what waits is cleared.
+  static void drop_member(TaskGroup& group) {
+    __atomic_fetch_sub(&engine::GroupState::pending(group), 1, __ATOMIC_ACQ_REL);
+  }
 
-  /// False: the group is complete, the task may run. True: release() will return the task, which has a second
+  /// False: the group is complete, the task may run. True: leave() will return the task, which has a second
   /// line.
   [[nodiscard]] bool block(Task* task, TaskGroup& group);
-  /// The tasks that waited for the group, in the order in which they came, if it is still complete.
-  Chain release(TaskGroup& group);
 
   std::uint64_t blocked();
   /// The earliest blocked task, or null.
@@ -74,8 +80,7 @@ class Groups {
 
  private:
   static constexpr std::uint64_t kWaited = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t kReleasing = std::uint64_t{1} << 62;
-  static constexpr std::uint64_t kMembers = kReleasing - 1;
+  static constexpr std::uint64_t kMembers = kWaited - 1;
 
   /// A part of the groups, by address: its latch, and the tasks that wait for one of them.
   struct alignas(64) Part {
@@ -87,6 +92,9 @@ class Groups {
     const std::uint64_t place = reinterpret_cast<std::uintptr_t>(&group) >> kPlaceBits;
     return parts_[place * 0x9e3779b97f4a7c15u >> (64 - kPartBits)];
   }
+  /// The last member, which is waited for, leaves. @returns none if `seen`, its word, has changed: it is the
+  /// present one then
+  Chain release(TaskGroup& group, std::uint64_t& seen);
   static void note(Part& part, Task* task);
   static void forget(Part& part, Task* task);
   template <class Each>

@@ -30,8 +30,7 @@ class Arrival {
   ~Arrival() { leave_unrun(); }
 
   void leave_unrun() {
-    if (TaskGroup* const group = std::exchange(group_, nullptr))
-      static_cast<void>(Groups::remove_member(*group));
+    if (TaskGroup* const group = std::exchange(group_, nullptr)) Groups::drop_member(*group);
   }
   void abandon(const engine::UnsetEvent& event) {
     file_ = event.file;

@@ -210,12 +210,17 @@ void Worker::drop_created(Task* task) {
 }
 
 void Worker::leave_group(Task* task) {
-  if (TaskGroup* const group = engine::group_of(task)) leave(*group);
+  TaskGroup* const group = engine::group_of(task);
+  if (group == nullptr) return;
+  if (task == replaced_) {
+    replaced_ = nullptr;
+  } else {
+    leave(*group);
+  }
 }
 void Worker::leave(TaskGroup& group) {
-  if (!Groups::remove_member(group) || is_dropping_) return;
-  if (has_fault(Fault::group_not_released)) return;
-  Chain released = shared.groups.release(group);
+  if (is_dropping_ || has_fault(Fault::group_not_released)) return Groups::drop_member(group);
+  Chain released = shared.groups.leave(group);
   if (released.size == 1 && !is_dropping_attempt_ && is_free_to_run(released.first)) {
     committed.append(released.first);  // behind the running task
     return lists.count_appended();

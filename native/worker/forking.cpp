@@ -140,12 +140,14 @@ bool Worker::begin_fork(Task& root) {
   const bool is_timed = timer.is_on();
   if (is_timed) timer.begin(root);
   begin(&root);
+  replaced_ = &root;  // none by this worker
   return is_timed;
 }
 
 /// @returns a list of the tasks that are handed on when the task has ended.
 Task* Worker::end_fork(bool is_timed) {
   end_call();
+  replaced_ = nullptr;
   if (is_timed) end_timing();
   return deferred_.take_all();
 }

@@ -9,9 +9,28 @@
 
 namespace rubato::inline v0::native {
 
+namespace {
+
+/// A task with a second line that goes to the end of its creator's own list, as those without one do.
+bool is_usual(const Task* task) {
+  constexpr std::uint64_t kElsewhere = engine::handle::kTimestamped | engine::handle::kSpec |
+                                       engine::handle::kPooled | engine::handle::kPriorityMask;
+  if ((task->handle & kElsewhere) != 0 || !task->is_extended()) return false;
+  const engine::TaskExtension* const extension = engine::extension_of(task);
+  return extension->after == nullptr && extension->core == engine::kAnywhere;
+}
+
+}  // namespace
+
 /// A task created by the running task, or by the destructor of a removed resource: the latter has no place in
 /// the order.
 void Worker::created_task(Task* task) {
+  if (is_usual(task) && !is_validating()) [[likely]] {
+    counts.submitted.add();
+    Groups::join(task);
+    tasks.append(task);
+    return lists.count_appended();
+  }
   if (task->is_timestamped() && (running == nullptr || !running->is_timestamped() ||
                                  engine::timestamp_of(task) < engine::timestamp_of(running))) {
     try {
@@ -28,9 +47,22 @@ void Worker::created_task(Task* task) {
     }
   }
   counts.submitted.add();
-  Groups::join(task);
-  if (is_validating() || engine::after_of(task) != nullptr) return deferred_.append(task);
-  route(task);
+  if (!is_validating() && engine::after_of(task) == nullptr) {
+    Groups::join(task);
+    return route(task);
+  }
+  const bool inherits = is_heir(*task);
+  if (inherits) replaced_ = running;
+  Groups::join(task, inherits);
+  deferred_.append(task);
+}
+
+/// Whether a task that is handed on when the running one has ended takes its place in their group. Only one
+/// does. Not for an attempt, which may be dropped.
+bool Worker::is_heir(const Task& task) const {
+  const TaskGroup* const group = engine::group_of(&task);
+  return group != nullptr && running != nullptr && replaced_ != running && !is_validating() &&
+         !is_destroying_ && group == engine::group_of(running);
 }
 
 void Worker::route(Task* task) {

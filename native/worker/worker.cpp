@@ -116,6 +116,7 @@ void Worker::work() {
       return run_tasks();
     } catch (...) {  // of no task: no memory for what becomes of tasks
       running = nullptr;
+      replaced_ = nullptr;
       fail();
     }
   }

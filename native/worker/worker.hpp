@@ -172,7 +172,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void drop(Task* task, bool is_kept = false);
   void drop_pool(TaskPool& pool);
 
-  // ---- routing.cpp: tasks of other threads, and tasks that ask for a place ----
+  // ---- routing.cpp: created tasks, those of other threads, and those that ask for a place ----
+  bool is_heir(const Task& task) const;
   [[gnu::noinline]] void place_where_asked(Task* task);
   [[gnu::noinline]] void end_delivery(Task* task);
   [[gnu::noinline]] void route_deferred();
@@ -215,6 +216,9 @@ class alignas(128) Worker : public engine::ThreadState {
 
   TaskList deferred_;                       // created by the running task: handed on when it has ended
   std::atomic<bool> is_validating_{false};  // an optimistic reader runs: what it creates is kept back
+  /// The task that runs, if one that waits for a group will be a member in its place; or whose fork runs
+  /// here.
+  Task* replaced_ = nullptr;
   bool is_destroying_ = false;        // the arguments of a task that has run: their destructors do not throw
   bool is_dropping_ = false;          // after a failure: groups release nothing
   bool is_dropping_attempt_ = false;  // of a reader that lost
