@@ -102,7 +102,9 @@ void Engine::make_workers() {
   const unsigned count = workers();
   if (pins_workers() && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
-  pools.make(count);
+  std::vector<unsigned> nodes;
+  for (unsigned w = 0; w < count && pins_workers(); ++w) nodes.push_back(*node_of_worker(w));
+  pools.make(count, nodes);
   copies.store(0, std::memory_order_relaxed);  // their workers' counts are gone, too
   epochs = std::make_unique<Epochs>(Epochs::Options{.members = count});
   workers_.reserve(count);

@@ -4,12 +4,17 @@
 
 #include <sched.h>
 
+#include "native/memory/placed_blocks.hpp"
 #include "native/topology/numa.hpp"
 #include "native/topology/topology.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::inline v0 {
+
+void native::begin_placing() {
+  [[maybe_unused]] static const bool is_done = (the_shared().pools.divide(), true);
+}
 
 std::vector<unsigned> numa_nodes() { return native::memory_nodes(); }
 

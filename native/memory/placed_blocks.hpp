@@ -12,6 +12,10 @@
 
 namespace rubato::inline v0::native {
 
+/// Before the first block: the engine gives resources on nodes their pools. In native/numa.cpp, which knows
+/// it.
+void begin_placing();
+
 /// Thread-safe: a mutex, since resources are made rarely beside tasks.
 class PlacedBlocks {
  public:

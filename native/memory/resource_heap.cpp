@@ -109,7 +109,10 @@ PlacedBlocks& placed_blocks() {
 
 namespace rubato::inline v0 {
 
-engine::NodeScope::NodeScope(std::uint32_t node) : before_(std::exchange(native::wanted_node, node)) {}
+engine::NodeScope::NodeScope(std::uint32_t node) : before_(native::wanted_node) {
+  native::begin_placing();
+  native::wanted_node = node;
+}
 engine::NodeScope::~NodeScope() { native::wanted_node = before_; }
 
 std::uint64_t numa_bytes(unsigned node) { return native::placed_blocks().bytes_on(node); }

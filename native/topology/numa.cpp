@@ -6,6 +6,8 @@
 
 #include <sys/mman.h>
 
+#include <array>
+#include <atomic>
 #include <cstdlib>
 
 #include "native/topology/hwloc_machine.hpp"
@@ -35,11 +37,30 @@ std::map<unsigned, unsigned> described_nodes() {
   return nodes;
 }
 
+namespace {
+
+/// Addresses of a node that no pages have had. 0: it has no more.
+std::uintptr_t take_addresses(std::size_t bytes, unsigned node) {
+  constexpr std::uint64_t kPage = 4096, kHugePage = std::uint64_t{2} << 20;
+  static std::array<std::atomic<std::uint64_t>, NodeAddresses::kNodes> taken;
+  if (node >= NodeAddresses::kNodes) return 0;
+  const std::uint64_t unit = bytes < kHugePage ? kPage : kHugePage;
+  std::uint64_t before = taken[node].load(std::memory_order_relaxed), begin = 0;
+  do {
+    begin = (before + unit - 1) / unit * unit;
+    if (begin + bytes > NodeAddresses::kBytes) return 0;
+  } while (!taken[node].compare_exchange_weak(before, begin + bytes, std::memory_order_relaxed));
+  return NodeAddresses::kFirst + node * NodeAddresses::kBytes + begin;
+}
+
+}  // namespace
+
 void* map_on_node(std::size_t bytes, unsigned node) {
   const HwlocMachine& machine = hwloc_machine();
   if (!machine.is_loaded || hwloc_get_numanode_obj_by_os_index(machine.topology, node) == nullptr)
     return nullptr;
-  void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const pages = mmap(reinterpret_cast<void*>(take_addresses(bytes, node)), bytes,
+                           PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
   const hwloc_bitmap_t set = hwloc_bitmap_alloc();
   hwloc_bitmap_only(set, node);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "native/topology/numa.hpp"
 #include "rubato/numa.hpp"
 #include "rubato/rubato.hpp"
 
@@ -50,6 +51,18 @@ TEST_F(PlacedBlocksTest, DoNotOverlapAndAreUsedAgain) {
   }
   EXPECT_EQ(first, second);
 }
+
+#if !defined(__SANITIZE_THREAD__)
+TEST_F(PlacedBlocksTest, LieInTheAddressesOfTheirNode) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{5} << 20}) {
+    for (int i = 0; i<3000; i += bytes> 4096 ? 1000 : 1) {
+      const auto address = reinterpret_cast<std::uintptr_t>(blocks_.allocate(bytes, 64, node_));
+      EXPECT_EQ(native::node_of_address(address), node_);
+      EXPECT_EQ(native::node_of_address(address + bytes - 1), node_);
+    }
+  }
+}
+#endif
 
 TEST_F(PlacedBlocksTest, OfMoreThanAPageOrItsAlignmentHavePagesOfTheirOwn) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{4097}, std::size_t{5} << 20}) {
