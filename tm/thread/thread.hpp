@@ -88,10 +88,8 @@ class ValueRead {
   const void* address() const {
     return reinterpret_cast<const void*>(place_ & ((std::uint64_t{1} << kShift) - 1));
   }
-  unsigned bytes() const {
-    const auto bytes = static_cast<unsigned>(place_ >> kShift);
-    return bytes == 0 ? 8 : bytes;
-  }
+  bool is_word() const { return place_ >> kShift == 0; }
+  unsigned bytes() const { return is_word() ? 8 : static_cast<unsigned>(place_ >> kShift); }
   std::uint64_t value;
 
  private:
