@@ -84,7 +84,8 @@ def test_flasks_choices_differ_from_their_base_and_those_of_64_agents_share_its_
         assert {point.program for point in points} == programs
         of_choice = {setting for point in points for setting in point.settings}
         assert {("coherence.filter_counts", "chip"), ("coherence.mosaic_probe", "needed"), ("coherence.tokens", "32"),
-                ("llc.size", str(2 << 20)), *(("coherence.filter", kind) for kind in ("cbf", "exact", "none")),
+                ("llc.size", str(2 << 20)), ("llc.banks", "2"),
+                *(("coherence.filter", kind) for kind in ("cbf", "exact", "none")),
                 *(("net.link_bytes", width) for width in ("8", "32"))} < of_choice  # fmt: skip
         many = [point for point in points if ("chip.cores", "64") in point.settings]
         assert {point.program for point in many} == programs - alone
@@ -108,7 +109,7 @@ def test_flasks_choices_are_drawn_as_far_as_they_are_recorded():
     ((label, y),) = [(mark.label, mark.y) for mark in time.marks(found)]
     assert label == "filter_counts=chip" and y == pytest.approx(1.1)
     assert not time.is_there(Samples(base[1:], ()))
-    assert len(time.marks(Samples([record(p) for p in time.points], ()))) == 13
+    assert len(time.marks(Samples([record(p) for p in time.points], ()))) == 14
 
 
 @pytest.mark.parametrize("key", ["worst-5", "sparse-5-worst"])
@@ -118,3 +119,15 @@ def test_flasks_worst_programs_are_found_with_five_seeds_of_the_web_servers(key:
     seeds = {(p.program, p.seeds, ("chip.perturb", "3") in p.settings) for p in row.points if isinstance(p, Simulated)}
     assert {program for program, count, _ in seeds if count == 5} == {"web_threads", "web_events"}
     assert len(seeds) == 10 and all(is_perturbed == (count == 5) for _, count, is_perturbed in seeds)
+
+
+@pytest.mark.parametrize(("figure", "key"), [("3", "sparse-5-servers"), ("5", "access-servers")])
+def test_flasks_servers_under_the_sparse_directory_have_seeds(figure: str, key: str):
+    of_size = {"quick": {("web_events", 5, True), ("midtier", 0, False)},
+               "sampled": {*((program, 5, True) for program in ("web_threads", "web_events")),
+                           *((program, 3, True) for program in ("oltp", "midtier"))}}  # fmt: skip
+    for size, expected in of_size.items():
+        (found,) = study.load("flask", ROOT / "bench/studies").chosen(size, [figure])
+        points = next(row for row in found.rows if row.key == key).points
+        assert {(p.program, p.seeds, ("chip.perturb", "3") in p.settings)
+                for p in points if isinstance(p, Simulated)} == expected  # fmt: skip
