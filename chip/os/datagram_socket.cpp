@@ -59,8 +59,9 @@ std::int64_t DatagramSocket::disconnect() {
   return 0;
 }
 
-void DatagramSocket::put(std::span<const std::byte> bytes, SocketAddress source, PassedFiles files) {
-  received_.push({{bytes.begin(), bytes.end()}, std::move(source), std::move(files)});
+void DatagramSocket::put(std::span<const std::byte> bytes, SocketAddress source, PassedFiles files,
+                         int sender) {
+  received_.push({{bytes.begin(), bytes.end()}, std::move(source), std::move(files), sender});
   became_readable();
 }
 
@@ -91,7 +92,7 @@ std::int64_t DatagramSocket::send_local(std::span<const std::byte> from, const O
     target->senders_.push_back(self());
     return kWouldBlock;
   }
-  target->put(from, local_, with.files);
+  target->put(from, local_, with.files, sender_to(*target, with));
   return static_cast<std::int64_t>(from.size());
 }
 
@@ -121,7 +122,7 @@ std::int64_t DatagramSocket::send_ip(std::span<const std::byte> from, const Outg
     return sent;
   }
   const std::uint64_t used = target->received_.bytes() + target->received_.count() * kOverhead;
-  if (used <= target->options.receive_bytes && !target->is_shut_in_) target->put(from, seen_from(to.ip), {});
+  if (used <= target->options.receive_bytes && !target->is_shut_in_) target->put(from, seen_from(to.ip), {}, 0);
   return sent;
 }
 

@@ -39,7 +39,7 @@ class DatagramSocket final : public Socket {
   /// A sender may send to this one: it has no partner, or that sender is its partner.
   bool takes_from(const DatagramSocket& sender) const;
   bool is_full() const;
-  void put(std::span<const std::byte> bytes, SocketAddress source, PassedFiles files);
+  void put(std::span<const std::byte> bytes, SocketAddress source, PassedFiles files, int sender);
 
   SocketQueue received_;
   std::optional<SocketAddress> peer_name_;

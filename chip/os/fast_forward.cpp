@@ -118,7 +118,7 @@ FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t bud
 std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::uint64_t& budget) {
   const SyscallOutcome delivered = process_.deliver_signals(thread);
   if (delivered == SyscallOutcome::process_exited) return Result{Stop::exited, &thread};
-  if (delivered == SyscallOutcome::thread_exited) return std::nullopt;
+  if (delivered != SyscallOutcome::done) return std::nullopt;
   isa::BlockCache& blocks = enter(thread);
   if (observer_ != nullptr && thread.space == nullptr) observer_->on_turn(thread);
   while (turn_left_ != 0 && budget != 0) {

@@ -221,6 +221,7 @@ ThreadWait Process::wait_of(const Thread& thread) const {
     case WaitKind::disk:
       return {ThreadWait::Kind::files, 0, 0};
     case WaitKind::signal:
+    case WaitKind::stop:
       return {ThreadWait::Kind::signal, 0, 0};
     case WaitKind::child:
     case WaitKind::vfork:
@@ -284,10 +285,13 @@ std::string Process::describe_waiting() const {
       case WaitKind::vfork:
         reason = "waits until the process that it has started executes another program";
         break;
+      case WaitKind::stop:
       case WaitKind::none:
         reason = "waits";
         break;
     }
+    if (const int signal = impl.kernel.children.at(impl.info(*thread).pid).stopped_by; signal != 0)
+      reason = fmt::format("is stopped by signal {} until SIGCONT comes", signal);
     text += fmt::format("thread {}{} at {} {}\n", thread->tid, thread->is_worker ? " (worker)" : "",
                         describe_position(*thread, *this), reason);
   }

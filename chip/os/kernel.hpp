@@ -37,7 +37,7 @@ namespace rubato::chip {
 inline constexpr int kFirstTid = 1000;
 inline constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  ///< bytes of one call, as Linux
 
-enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal, disk, child, vfork };
+enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal, disk, child, vfork, stop };
 
 /// The identity of a futex word: the memory that it lies in and its place there. Processes that share memory
 /// have the same, wherever each has mapped it.
@@ -97,9 +97,19 @@ struct Child {
   int parent = kInit, group = kFirstTid, session = kFirstTid;
   int exit_signal = abi::kSigChld;  ///< sent to the parent at its end
   bool has_ended = false;
+  bool has_executed = false;          ///< a program of its own: its parent gives it no group any longer
   std::int32_t status = 0;            ///< as wait4() tells it
   std::uint64_t cpu_nanoseconds = 0;  ///< of the process and of children that it has waited for
   std::optional<int> vfork_waiter{};  ///< the parent's thread that waits until the child has its own memory
+
+  enum class News : std::uint8_t { none, ended, stopped, continued };
+  int stopped_by = 0;      ///< the signal; 0: it is not stopped
+  News news = News::none;  ///< stopped or continued, and no wait of the parent has told of it
+  /// The news for a wait with these options of waitid().
+  News news_for(std::uint32_t options) const;
+  std::int32_t status_of(News told) const;
+  /// The news as `signal` brings them to the parent. `pid`: its own.
+  abi::Siginfo siginfo(int pid, int signal, News told) const;
 };
 
 /// The path of the program in the guest's view, as /proc/self/exe has it; empty if the host cannot tell it.

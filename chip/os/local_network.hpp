@@ -34,6 +34,10 @@ class LocalNetwork {
   void bind_file(const std::shared_ptr<Socket>& socket, FileKey key) { files_[key] = socket; }
   std::shared_ptr<Socket> of_file(FileKey key) const;
 
+  /// The process whose call is being made: messages name it as their sender.
+  int caller() const { return caller_; }
+  void set_caller(int pid) { caller_ = pid; }
+
   /// The number of a new socket, as fstat() shows it.
   std::uint64_t next_number() { return ++last_number_; }
 
@@ -62,6 +66,7 @@ class LocalNetwork {
   std::map<std::string, std::weak_ptr<Socket>> names_;
   std::map<FileKey, std::weak_ptr<Socket>> files_;
   std::uint64_t last_number_ = 2000;
+  int caller_ = 0;
 };
 
 }  // namespace rubato::chip

@@ -160,15 +160,16 @@ std::int64_t Process::Impl::block(Call& call, Wait wait) {
   return 0;
 }
 
+void Process::Impl::leave_futex(Thread& thread) {
+  const auto queue = futexes.find(info(thread).wait.key);
+  if (queue == futexes.end()) return;
+  std::erase(queue->second, &thread);
+  if (queue->second.empty()) futexes.erase(queue);
+}
+
 void Process::Impl::end_wait(Thread& thread) {
   Wait& wait = info(thread).wait;
-  if (wait.kind == WaitKind::futex) {
-    const auto queue = futexes.find(wait.key);
-    if (queue != futexes.end()) {
-      std::erase(queue->second, &thread);
-      if (queue->second.empty()) futexes.erase(queue);
-    }
-  }
+  if (wait.kind == WaitKind::futex) leave_futex(thread);
   if (wait.kind == WaitKind::files) std::erase(file_waits, &thread);
   if (wait.opening) files_changed = true;  // its end is gone, or is another's by now
   info(thread).transfer.reset();
@@ -183,7 +184,7 @@ void Process::Impl::wake(Thread& thread, std::int64_t result) {
   if (of.restores_mask) thread.signal_mask = of.saved_mask;
   of.restores_mask = false;
   thread.regs.x[reg::a0] = static_cast<std::uint64_t>(result);
-  if (observer != nullptr) observer->on_runnable(thread);
+  announce(thread);
 }
 
 bool Process::Impl::retry(Thread& thread, bool timed_out) {
@@ -193,6 +194,7 @@ bool Process::Impl::retry(Thread& thread, bool timed_out) {
   call.timed_out = timed_out;
   call.progress = of.wait.progress;
   calling = &of;
+  network.set_caller(pid);
   if (observer != nullptr) observer->on_retry(&thread);
   const auto bound = of.wait.at_once_stack;
   if (bound) user.bind(bound->first, bound->second);
@@ -211,7 +213,7 @@ void Process::Impl::retry_file_waits() {
     const std::vector<Thread*> waiting(file_waits.begin(), file_waits.end());
     for (Thread* thread : waiting)
       if (thread->state == ThreadState::blocked && info(*thread).wait.kind == WaitKind::files &&
-          !kernel.is_over)
+          !kernel.is_over && !kernel.process_of(*thread).is_stopped())
         kernel.process_of(*thread).retry(*thread, false);
     if (file_waits.empty()) break;
   }
@@ -259,6 +261,7 @@ Process::Impl::Handler Process::Impl::handler_of(std::uint64_t number) {
 
 std::int64_t Process::Impl::perform(Call& call) {
   calling = &call.info;
+  network.set_caller(pid);
   const Handler handler = handler_of(call.number);
   const std::int64_t result =
       handler != nullptr ? (this->*handler)(call) : not_implemented(call, syscall_name(call.number));
@@ -329,8 +332,8 @@ SyscallOutcome Process::Impl::syscall(Thread& thread) {
     interrupt_wait(thread, signal);
   }
   if (call.outcome == SyscallOutcome::blocked) call.outcome = SyscallOutcome::done;
-  deliver_pending(thread);
-  return end_of_process().value_or(call.outcome);
+  const SyscallOutcome delivered = deliver_pending(thread);
+  return delivered == SyscallOutcome::done ? call.outcome : delivered;
 }
 
 // --- the public face
@@ -377,7 +380,8 @@ void Process::interrupt(Thread& thread) {
   kernel_->process_of(thread).wake(thread, progress != 0 ? static_cast<std::int64_t>(progress) : -EINTR);
 }
 bool Process::has_signal(const Thread& thread) {
-  return kernel_->process_of(thread).deliverable(thread) != 0;
+  Impl& process = kernel_->process_of(thread);
+  return process.is_stopped() || process.deliverable(thread) != 0;
 }
 
 std::optional<std::uint64_t> Process::next_timeout() const {
@@ -403,6 +407,10 @@ void Process::expire_timeouts() {
         *kernel_->threads[static_cast<std::size_t>(kernel_->timeouts.begin()->second - kFirstTid)];
     Impl& process = kernel_->process_of(thread);
     Wait& wait = kernel_->info(thread).wait;
+    if (process.is_stopped() && wait.kind != WaitKind::disk) {  // it looks at the time when it goes on
+      kernel_->timeouts.erase(kernel_->timeouts.begin());
+      continue;
+    }
     switch (wait.kind) {
       case WaitKind::futex:
         process.wake(thread, -ETIMEDOUT);

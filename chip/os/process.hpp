@@ -132,9 +132,10 @@ class Process {
   void interrupt(Thread& thread);
 
   /// Runs the handlers of signals that other threads sent to `thread` meanwhile; its registers must be valid.
-  /// Call it when a thread is switched out or in. Process_exited if a signal ended the program.
+  /// Call it when a thread is switched out or in. Process_exited if a signal ended the program; blocked if one
+  /// has stopped its process: on_runnable() tells when it goes on.
   SyscallOutcome deliver_signals(Thread& thread);
-  /// True if deliver_signals() would find one.
+  /// True if deliver_signals() would find one, or its process stopped.
   bool has_signal(const Thread& thread);
 
   /// A fault of `thread` at its pc: runs the guest's signal handler if it installed one for the signal that

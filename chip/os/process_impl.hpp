@@ -108,6 +108,8 @@ struct Process::Impl final {
   /// Ends a wait: result into a0, runnable, announced.
   void wake(Thread& thread, std::int64_t result);
   void end_wait(Thread& thread);
+  /// The thread is no longer among those that a wake of its futex finds.
+  void leave_futex(Thread& thread);
   /// Any call may have changed a file that an inotify queue watches.
   void note_watched_changes() {
     if (kernel.inotify_queues.open != 0) files_changed = true;
@@ -134,6 +136,12 @@ struct Process::Impl final {
     send_signal(target, PendingSignal{siginfo, std::nullopt});
   }
   void send_signal(Thread* target, PendingSignal sent);
+  /// `signal` is sent to the process: a stopped one may go on by that.
+  void prepare_for(int signal);
+  /// The process is stopped, and the signal does not kill.
+  void keep_while_stopped(Thread* target, PendingSignal sent);
+  /// Of a signal that is not ignored and has no handler: the process ends or stops.
+  void take_default_action(int signal);
   /// Until the wait of the call is over.
   void use_mask_for_wait(Call& call, std::uint64_t mask);
   /// As a call of the program does. @returns 0, or -EAGAIN: as many are queued as may be.
@@ -144,7 +152,8 @@ struct Process::Impl final {
   abi::Siginfo take_signal(SignalQueue& queue, int signal);
   /// A signal that is ignored now is not pending any more.
   void drop_pending(SignalQueue& queue, int signal);
-  /// Starts handlers of pending, unblocked signals of a thread whose registers are valid.
+  /// Starts handlers of pending, unblocked signals of a thread whose registers are valid. `blocked`: its
+  /// process is stopped.
   SyscallOutcome deliver_pending(Thread& thread);
   bool start_handler(Thread& thread, int signal, const abi::Siginfo& siginfo);
   /// Ends the wait of a blocked thread because a signal with a handler came; its pc and a0 are those of
@@ -169,7 +178,7 @@ struct Process::Impl final {
   /// The lock at `word` is the first waiter's.
   void hand_over(Addr word, const std::deque<Thread*>& waiters, std::uint32_t marks);
   std::int64_t clone_thread(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid, Addr tls,
-                            Addr child_tid);
+                            Addr child_tid, Addr pidfd);
   void release_robust_list(Thread& thread);
   FutexKey key_of(Addr word) const;
   /// A fork has made files of shared memory without one: threads that wait there have other keys.
@@ -182,7 +191,7 @@ struct Process::Impl final {
   /// New memory for a process, or null: there may be no more, which has been told.
   std::shared_ptr<GuestSpace> make_space(Call& call, std::int64_t& error);
   std::int64_t clone_process(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid, Addr tls,
-                             Addr child_tid);
+                             Addr child_tid, Addr pidfd);
   /// Another process has the same memory: one of the two comes from vfork.
   bool shares_memory() const;
   /// No process is in the program's own memory any longer.
@@ -198,17 +207,50 @@ struct Process::Impl final {
   struct ChildQuery {
     std::int32_t kind = 0, id = 0;  ///< as those of waitid()
     std::uint32_t options = 0;
+    bool may_not_wait = false;  ///< asked by a descriptor that is nonblocking
   };
   /// The child that the call waits for; 0: none yet, and the call waits if it may; or -errno.
   std::int64_t await_child(Call& call, const ChildQuery& query);
   bool is_asked_for(int child, const Child& of, const ChildQuery& query) const;
-  void reap(int child);
+  /// A wait has told of the child: its end makes it go.
+  void take_news(int child, Child::News told);
+  /// Threads of this process that wait for children look again.
+  void retry_child_waits();
   std::int64_t execute(Call& call, ProcessOptions its_options);
   struct ProgramFile {
     std::string host, guest;  ///< paths; the guest's is empty if the host cannot tell it
   };
   std::int64_t program_file(std::int32_t from, const std::string& path, ProgramFile& result);
   std::int64_t read_strings(Addr list, std::uint64_t& room, std::vector<std::string>& result) const;
+
+  // --- sys_job_control.cpp
+  // -------------------------------------------------------------------------------------
+  bool is_stopped() const { return kernel.children.at(pid).stopped_by != 0; }
+  /// The default action of `signal`, which stops: the process stops, if its group is no orphan and the
+  /// program may have processes.
+  void act_on_stop(int signal);
+  void stop(int signal);
+  /// SIGCONT has come: the process goes on if it is stopped.
+  void go_on();
+  /// The thread, whose process is stopped and which could run, waits until that goes on.
+  void park(Thread& thread);
+  /// The wait of a thread, as the process goes on.
+  void go_on_with_wait(Thread& thread);
+  /// `thread` can run: it is announced, or waits for its stopped process to go on.
+  void announce(Thread& thread);
+  /// The parent learns that this process has stopped or goes on.
+  void tell_parent_of(Child::News news);
+  /// No process outside of the group, in its session, is parent of one of it: none could continue it.
+  bool is_orphaned(int group) const;
+  /// The groups that have a parent in this process, or by its own one.
+  std::vector<int> groups_held() const;
+  /// This process has ended: those of `groups` that are orphaned by that, and stopped, are hung up.
+  void hang_up(const std::vector<int>& groups);
+
+  // --- pid_file.cpp
+  // --------------------------------------------------------------------------------------------
+  /// A descriptor of the process `whom`, or -errno.
+  std::int64_t install_pidfd(int whom, std::uint32_t flags);
 
   // --- sys_memory.cpp
   // ----------------------------------------------------------------------------------------
@@ -343,10 +385,9 @@ struct Process::Impl final {
                            std::uint32_t flags, Outgoing with);
   std::int64_t socket_receive(Call& call, Socket& socket, const std::vector<abi::Iovec>& ranges,
                               std::uint32_t flags, Incoming& with);
-  std::int64_t read_control(const Socket& socket, Addr a, std::uint64_t bytes, PassedFiles& result) const;
+  std::int64_t read_control(const Socket& socket, Addr a, std::uint64_t bytes, Outgoing& result) const;
   /// @returns the flags that recvmsg() tells; `bytes`: of the buffer, then of what it holds.
-  std::uint32_t write_control(const Socket& socket, PassedFiles passed, bool cloexec, Addr a,
-                              std::uint64_t& bytes);
+  std::uint32_t write_control(const Incoming& with, bool cloexec, Addr a, std::uint64_t& bytes);
   std::int64_t send_message(Call& call, Socket& socket, Addr at, std::uint32_t flags);
   std::int64_t receive_message(Call& call, Socket& socket, Addr at, std::uint32_t flags);
   std::int64_t transfer_messages(Call& call, bool sends);

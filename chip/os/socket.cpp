@@ -16,12 +16,12 @@ void SocketQueue::push(Item item) {
   items_.push_back(std::move(item));
 }
 
-void SocketQueue::append(std::span<const std::byte> bytes, PassedFiles files) {
+void SocketQueue::append(std::span<const std::byte> bytes, PassedFiles files, int sender) {
   constexpr std::size_t kJoined = 65536;  // small writes share an item
   const bool joins = files.empty() && !items_.empty() && items_.back().files.empty() &&
-                     items_.back().bytes.size() + bytes.size() <= kJoined;
+                     items_.back().sender == sender && items_.back().bytes.size() + bytes.size() <= kJoined;
   if (!joins) {
-    push({{bytes.begin(), bytes.end()}, {}, std::move(files)});
+    push({{bytes.begin(), bytes.end()}, {}, std::move(files), sender});
     return;
   }
   auto& last = items_.back().bytes;
@@ -34,6 +34,8 @@ std::int64_t SocketQueue::take_stream(std::span<std::byte> to, Incoming& with) {
   for (std::size_t at = 0; at < items_.size() && done < to.size();) {
     Item& item = items_[at];
     if (!item.files.empty() && done != 0) break;
+    if (with.tells_sender && with.sender.value_or(item.sender) != item.sender) break;
+    if (!with.sender) with.sender = item.sender;
     const bool has_files = !item.files.empty();
     const std::size_t n = std::min(to.size() - done, item.left());
     std::copy_n(item.bytes.begin() + static_cast<std::ptrdiff_t>(item.taken), n,
@@ -61,6 +63,7 @@ std::int64_t SocketQueue::take_message(std::span<std::byte> to, Incoming& with) 
   with.whole = item.bytes.size();
   with.is_cut = n < item.bytes.size();
   with.files = item.files;
+  with.sender = item.sender;
   if (!with.peeks) {
     bytes_ -= item.bytes.size();
     items_.pop_front();
@@ -80,6 +83,7 @@ Socket::Socket(LocalNetwork& network, const Kind& kind, std::uint32_t open_flags
 
 std::int64_t Socket::read(std::span<std::byte> to) {
   Incoming with;
+  with.tells_sender = passes_credentials();
   return receive(to, with);
 }
 std::int64_t Socket::write(std::span<const std::byte> from) { return send(from, {}); }
@@ -107,6 +111,11 @@ std::int64_t Socket::bind(SocketAddress address) {
 
 std::int64_t Socket::bind_if_needed() {
   return is_bound() ? 0 : bind({kind_.family, IpAddress::any(kind_.family), 0});
+}
+
+int Socket::sender_to(const Socket& to, const Outgoing& with) const {
+  if (with.sender != 0) return with.sender;
+  return passes_credentials() || to.passes_credentials() ? network_.caller() : 0;
 }
 
 SocketAddress Socket::seen_from(const IpAddress& to) const {

@@ -29,11 +29,14 @@ struct Destination {
 struct Outgoing {
   std::optional<Destination> to{};
   PassedFiles files{};
+  int sender = 0;  ///< that the call names; 0: the calling process, if it is to be told
 };
 
 /// Things that a call receives besides bytes.
 struct Incoming {
-  bool peeks = false;  ///< asked: what is received stays
+  bool peeks = false;         ///< asked: what is received stays
+  bool tells_sender = false;  ///< asked: bytes of different senders are not received together
+  std::optional<int> sender{};  ///< a process; 0: it was not told
   bool has_source = false;
   SocketAddress source{};
   std::uint64_t whole = 0;  ///< the bytes of the message, also of those that did not fit
@@ -48,6 +51,7 @@ class SocketQueue {
     std::vector<std::byte> bytes;
     SocketAddress source{};
     PassedFiles files{};
+    int sender = 0;  ///< the process; 0: not told
     std::size_t taken = 0;
     std::size_t left() const { return bytes.size() - taken; }
   };
@@ -58,7 +62,7 @@ class SocketQueue {
   std::uint64_t first_bytes() const { return items_.empty() ? 0 : items_.front().left(); }
   void push(Item item);
   /// Appends to the stream.
-  void append(std::span<const std::byte> bytes, PassedFiles files);
+  void append(std::span<const std::byte> bytes, PassedFiles files, int sender);
   /// Takes bytes of the stream; none beyond those that came with files.
   std::int64_t take_stream(std::span<std::byte> to, Incoming& with);
   /// Takes the first message. Precondition: there is one.
@@ -114,6 +118,8 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
   /// A call sends and receives whole messages.
   bool has_messages() const { return kind_.type != SocketType::stream; }
   bool only_v6() const { return kind_.family == Family::inet6 && options.is_set(SocketOptions::kOnlyV6); }
+  /// Its messages tell their sender (SO_PASSCRED).
+  bool passes_credentials() const { return options.is_set(SocketOptions::kPassCredentials); }
   bool reuses_address() const { return options.is_set(SocketOptions::kReuseAddress); }
   bool reuses_port() const { return options.is_set(SocketOptions::kReusePort); }
 
@@ -133,6 +139,8 @@ class Socket : public OpenFile, public std::enable_shared_from_this<Socket> {
   SocketAddress seen_from(const IpAddress& to) const;
   /// The partner's address as it is meant: that of no host is this host's. @returns 0 or -errno.
   std::int64_t check_reachable(SocketAddress& to) const;
+  /// The process that a message to the local socket `to` names; 0: no side asks for it.
+  int sender_to(const Socket& to, const Outgoing& with) const;
   /// The address of a partner is no longer kept in the own one: it is as it was bound.
   void forget_source() { local_.ip = bound_ip_; }
   void became_readable() { ++edges_.in; }

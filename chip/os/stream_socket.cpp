@@ -237,14 +237,14 @@ std::int64_t StreamSocket::send(std::span<const std::byte> from, const Outgoing&
   if (has_messages()) {
     if (from.size() > options.send_bytes) return -EMSGSIZE;
     if (room < from.size()) return kWouldBlock;
-    peer->received_.push({{from.begin(), from.end()}, {}, with.files});
+    peer->received_.push({{from.begin(), from.end()}, {}, with.files, sender_to(*peer, with)});
     peer->became_readable();
     return static_cast<std::int64_t>(from.size());
   }
   if (from.empty()) return 0;
   if (room == 0) return kWouldBlock;
   const std::size_t n = std::min<std::uint64_t>(room, from.size());
-  peer->received_.append(from.first(n), with.files);
+  peer->received_.append(from.first(n), with.files, sender_to(*peer, with));
   peer->became_readable();
   return static_cast<std::int64_t>(n);
 }

@@ -213,6 +213,7 @@ std::int64_t Process::Impl::execute(Call& call, ProcessOptions its_options) {
   main.stack_high = after->stack_high;
   main.space = its_space.get();
   release_vfork_waiter();
+  kernel.children.at(pid).has_executed = true;
   for (std::int64_t fd = 0; fd < files.size(); ++fd)
     if (const auto* const entry = files.entry(fd); entry != nullptr && entry->closes_on_exec)
       note_close(*entry->file);

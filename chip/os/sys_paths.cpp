@@ -100,6 +100,7 @@ std::int64_t Process::Impl::open_path(Call* call, std::int32_t from, const std::
             where.absolute));
     }
     const bool is_device = S_ISCHR(info.mode) || S_ISBLK(info.mode);
+    if (where.absolute == "/dev/tty" && (flags & abi::kPath) == 0) return -ENXIO;  // it has no terminal
     if (is_device && !where.is_device && (flags & abi::kPath) == 0) {
       log(fmt::format("refused to open the device {}", where.absolute));
       return -EACCES;

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "chip/os/fault_report.hpp"
+#include "chip/os/pid_file.hpp"
 #include "chip/os/process_impl.hpp"
 #include "chip/os/syscall_names.hpp"
 
@@ -33,18 +34,35 @@ Usage usage_of(const Child& child) {
   return usage;
 }
 
-/// The end of the child `pid`, as its parent hears of it by `signal`.
-abi::Siginfo siginfo_of(int pid, const Child& child, int signal) {
-  constexpr std::int32_t kClExited = 1, kClKilled = 2;
-  const std::int32_t killed_by = child.status & 0x7f;
-  abi::Siginfo siginfo{};
-  siginfo.signo = signal;
-  siginfo.code = killed_by != 0 ? kClKilled : kClExited;
-  siginfo.child = {pid, kGuestUser, killed_by != 0 ? killed_by : child.status >> 8};
-  return siginfo;
+}  // namespace
+
+// --- what its parent hears of it
+// -----------------------------------------------------------------------------------------
+
+Child::News Child::news_for(std::uint32_t options) const {
+  if (has_ended) return (options & kExited) != 0 ? News::ended : News::none;
+  const std::uint32_t wanted = news == News::stopped ? kStopped : kContinued;
+  return (options & wanted) != 0 ? news : News::none;
 }
 
-}  // namespace
+std::int32_t Child::status_of(News told) const {
+  constexpr std::int32_t kStatusOfContinued = 0xffff, kMarkOfStopped = 0x7f;
+  if (told == News::continued) return kStatusOfContinued;
+  return told == News::stopped ? stopped_by << 8 | kMarkOfStopped : status;
+}
+
+abi::Siginfo Child::siginfo(int pid, int signal, News told) const {
+  enum Code : std::int32_t { exited = 1, killed = 2, stopped = 5, continued = 6 };
+  const std::int32_t killed_by = status & 0x7f;
+  abi::Siginfo siginfo{};
+  siginfo.signo = signal;
+  siginfo.code = killed_by != 0 ? killed : exited;
+  siginfo.child = {pid, kGuestUser, killed_by != 0 ? killed_by : status >> 8};
+  if (told == News::ended) return siginfo;
+  siginfo.code = told == News::stopped ? stopped : continued;
+  siginfo.child.status = told == News::stopped ? stopped_by : abi::kSigCont;
+  return siginfo;
+}
 
 // --- the beginning of a process
 // ------------------------------------------------------------------------------
@@ -101,10 +119,11 @@ std::shared_ptr<GuestSpace> Process::Impl::make_space(Call& call, std::int64_t& 
 }
 
 std::int64_t Process::Impl::clone_process(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid,
-                                          Addr tls, Addr child_tid) {
-  constexpr std::uint64_t kKnown = abi::kCloneSignalMask | abi::kCloneVm | abi::kCloneVfork |
-                                   abi::kCloneFiles | abi::kCloneSetTls | abi::kCloneParentSetTid |
-                                   abi::kCloneChildClearTid | abi::kCloneChildSetTid | kClearHandlers;
+                                          Addr tls, Addr child_tid, Addr pidfd) {
+  constexpr std::uint64_t kKnown = abi::kCloneSignalMask | abi::kCloneVm | abi::kClonePidfd |
+                                   abi::kCloneVfork | abi::kCloneFiles | abi::kCloneSetTls |
+                                   abi::kCloneParentSetTid | abi::kCloneChildClearTid |
+                                   abi::kCloneChildSetTid | kClearHandlers;
   constexpr std::size_t kMost = 32768;
   if ((flags & abi::kCloneSignalMask) > abi::kSignals) return -EINVAL;
   if ((flags & ~kKnown) != 0)
@@ -114,6 +133,9 @@ std::int64_t Process::Impl::clone_process(Call& call, std::uint64_t flags, Addr 
   if (kernel.children.size() >= kMost) return -EAGAIN;
   if ((flags & abi::kCloneParentSetTid) != 0 && !user.writable(parent_tid, 4)) return -EFAULT;
   if ((flags & abi::kCloneChildSetTid) != 0 && !user.writable(child_tid, 4)) return -EFAULT;
+  const bool has_pidfd = (flags & abi::kClonePidfd) != 0;
+  if (has_pidfd && !user.writable(pidfd, 4)) return -EFAULT;
+  if (has_pidfd && !files.has_room()) return -EMFILE;
 
   std::shared_ptr<GuestSpace> its_space = space;
   if ((flags & abi::kCloneVm) == 0) {
@@ -157,6 +179,7 @@ std::int64_t Process::Impl::clone_process(Call& call, std::uint64_t flags, Addr 
   if ((flags & abi::kCloneChildClearTid) != 0) thread.clear_child_tid = child_tid;
   if ((flags & abi::kCloneParentSetTid) != 0) user.put(parent_tid, its_pid);
   if ((flags & abi::kCloneChildSetTid) != 0) child.user.put(child_tid, its_pid);
+  if (has_pidfd) user.put(pidfd, static_cast<std::int32_t>(install_pidfd(its_pid, 0)));
   thread.signal_mask = call.thread.signal_mask;
   thread.affinity = call.thread.affinity;
   if ((flags & abi::kCloneVfork) != 0) {
@@ -209,9 +232,11 @@ void Process::Impl::close_files() {
 }
 
 void Process::Impl::end_child(int exit_status, int signal) {
+  const std::vector<int> groups = groups_held();
   Child& own = kernel.children.at(pid);
   own.cpu_nanoseconds = cpu_clock_now(0) + waited_nanoseconds;
   own.has_ended = true;
+  own.stopped_by = 0;
   own.status = signal != 0 ? signal : exit_status << 8;
   end_threads(nullptr);
   release_vfork_waiter();
@@ -225,12 +250,13 @@ void Process::Impl::end_child(int exit_status, int signal) {
   kernel.buried.push_back(std::move(here->second));  // this function is its own
   kernel.processes.erase(here);
   tell_parent(own);
+  hang_up(groups);
 }
 
 void Process::Impl::tell_parent(const Child& of) {
   Impl* const parent = kernel.find(of.parent);
   const int signal = of.exit_signal;
-  const abi::Siginfo siginfo = siginfo_of(pid, of, signal);
+  const abi::Siginfo siginfo = of.siginfo(pid, signal, Child::News::ended);
   bool is_forgotten = parent == nullptr;
   if (parent != nullptr && signal == abi::kSigChld) {
     const abi::Sigaction& action = parent->actions[abi::kSigChld];
@@ -238,12 +264,17 @@ void Process::Impl::tell_parent(const Child& of) {
   }
   if (is_forgotten) kernel.children.erase(pid);  // and `of` with it
   if (parent == nullptr) return;
+  parent->retry_child_waits();
+  if (signal != 0) parent->send_signal(nullptr, siginfo);
+}
+
+// A stopped process looks for itself when it goes on.
+void Process::Impl::retry_child_waits() {
+  if (is_stopped()) return;
   std::vector<Thread*> waiting;
   for (const auto& thread : threads)
-    if (parent->is_own(*thread) && info(*thread).wait.kind == WaitKind::child)
-      waiting.push_back(thread.get());
-  for (Thread* const thread : waiting) parent->retry(*thread, false);
-  if (signal != 0) parent->send_signal(nullptr, siginfo);
+    if (is_own(*thread) && info(*thread).wait.kind == WaitKind::child) waiting.push_back(thread.get());
+  for (Thread* const thread : waiting) retry(*thread, false);
 }
 
 bool Process::end_by_fault(Thread& thread, const Fault& fault) {
@@ -273,25 +304,32 @@ bool Process::Impl::is_asked_for(int child, const Child& of, const ChildQuery& q
   const bool is_clone = of.exit_signal != abi::kSigChld;
   if (of.parent != pid) return false;
   if ((query.options & kAnyChild) == 0 && is_clone != ((query.options & kClones) != 0)) return false;
-  return query.kind == kAll || (query.kind == kPid ? child == query.id : of.group == query.id);
+  if (query.kind == kAll) return true;
+  return query.kind == kGroup ? of.group == query.id : child == query.id;
 }
 
 std::int64_t Process::Impl::await_child(Call& call, const ChildQuery& query) {
   bool is_there = false;
   for (const auto& [child, of] : kernel.children) {
     if (!is_asked_for(child, of, query)) continue;
-    if (of.has_ended && (query.options & kExited) != 0) return child;
-    is_there = true;
+    if (of.news_for(query.options) != Child::News::none) return child;
+    is_there = is_there || !of.has_ended;
   }
   if (!is_there) return -ECHILD;
   if ((query.options & kNoHang) != 0) return 0;
+  if (query.may_not_wait) return -EAGAIN;
   Wait wait;
   wait.kind = WaitKind::child;
   return block(call, wait);
 }
 
-void Process::Impl::reap(int child) {
-  waited_nanoseconds += kernel.children.at(child).cpu_nanoseconds;
+void Process::Impl::take_news(int child, Child::News told) {
+  Child& of = kernel.children.at(child);
+  if (told != Child::News::ended) {
+    of.news = Child::News::none;
+    return;
+  }
+  waited_nanoseconds += of.cpu_nanoseconds;
   kernel.children.erase(child);
 }
 
@@ -307,12 +345,13 @@ std::int64_t Process::Impl::sys_wait4(Call& call) {
   const std::int64_t child = await_child(call, query);
   if (child <= 0) return child;
   const Child& of = kernel.children.at(static_cast<int>(child));
+  const Child::News told = of.news_for(query.options);
   if ((call.a[1] != 0 && !user.writable(call.a[1], sizeof of.status)) ||
       (call.a[3] != 0 && !user.writable(call.a[3], sizeof(Usage))))
     return -EFAULT;
-  if (call.a[1] != 0) user.put(call.a[1], of.status);
+  if (call.a[1] != 0) user.put(call.a[1], of.status_of(told));
   if (call.a[3] != 0) user.put(call.a[3], usage_of(of));
-  reap(static_cast<int>(child));
+  take_news(static_cast<int>(child), told);
   return child;
 }
 
@@ -325,14 +364,22 @@ std::int64_t Process::Impl::sys_waitid(Call& call) {
   if (query.kind == kPid && query.id <= 0) return -EINVAL;
   if (query.kind == kGroup && query.id < 0) return -EINVAL;
   if (query.kind == kGroup && query.id == 0) query.id = kernel.children.at(pid).group;
-  if (query.kind == kPidfd) return files.find(query.id) ? -ECHILD : -EBADF;
+  if (query.kind == kPidfd && query.id < 0) return -EINVAL;
+  if (query.kind == kPidfd) {
+    const auto file = std::dynamic_pointer_cast<PidFile>(files.find(query.id));
+    if (!file) return -EBADF;
+    query.id = file->pid();
+    query.may_not_wait = (file->flags & abi::kNonBlock) != 0;
+  }
   const std::int64_t child = await_child(call, query);
   if (child < 0 || call.outcome == SyscallOutcome::blocked) return child;
   abi::Siginfo siginfo{};
   Usage usage{};
+  Child::News told = Child::News::none;
   if (child != 0) {
     const Child& of = kernel.children.at(static_cast<int>(child));
-    siginfo = siginfo_of(static_cast<int>(child), of, abi::kSigChld);
+    told = of.news_for(wanted);
+    siginfo = of.siginfo(static_cast<int>(child), abi::kSigChld, told);
     usage = usage_of(of);
   }
   if ((call.a[2] != 0 && !user.writable(call.a[2], sizeof siginfo)) ||
@@ -340,50 +387,14 @@ std::int64_t Process::Impl::sys_waitid(Call& call) {
     return -EFAULT;
   if (call.a[2] != 0) user.put(call.a[2], siginfo);
   if (call.a[4] != 0 && child != 0) user.put(call.a[4], usage);
-  if (child != 0 && (wanted & kNoReap) == 0) reap(static_cast<int>(child));
+  if (child != 0 && (wanted & kNoReap) == 0) take_news(static_cast<int>(child), told);
   return 0;
 }
 
-// --- names and groups
+// --- names
 // ----------------------------------------------------------------------------------------
 
 std::int64_t Process::Impl::sys_getpid(Call&) { return pid; }
 std::int64_t Process::Impl::sys_getppid(Call&) { return kernel.children.at(pid).parent; }
-
-std::int64_t Process::Impl::sys_setpgid(Call& call) {
-  const int whom = call.i32(0) == 0 ? pid : call.i32(0);
-  const int group = call.i32(1) == 0 ? whom : call.i32(1);
-  if (call.i32(1) < 0) return -EINVAL;
-  const auto found = kernel.children.find(whom);
-  if (found == kernel.children.end() || (whom != pid && found->second.parent != pid)) return -ESRCH;
-  const int session = kernel.children.at(pid).session;
-  if (found->second.session != session || found->second.session == whom) return whom == group ? 0 : -EPERM;
-  const bool is_there =
-      whom == group || std::any_of(kernel.children.begin(), kernel.children.end(), [&](const auto& other) {
-        return other.second.group == group && other.second.session == session;
-      });
-  if (!is_there) return -EPERM;
-  found->second.group = group;
-  return 0;
-}
-
-std::int64_t Process::Impl::sys_getpgid(Call& call) {
-  const auto found = kernel.children.find(call.i32(0) == 0 ? pid : call.i32(0));
-  return found != kernel.children.end() ? found->second.group : -ESRCH;
-}
-
-std::int64_t Process::Impl::sys_getsid(Call& call) {
-  const auto found = kernel.children.find(call.i32(0) == 0 ? pid : call.i32(0));
-  return found != kernel.children.end() ? found->second.session : -ESRCH;
-}
-
-std::int64_t Process::Impl::sys_setsid(Call&) {
-  const bool leads = std::any_of(kernel.children.begin(), kernel.children.end(),
-                                 [this](const auto& other) { return other.second.group == pid; });
-  if (leads) return -EPERM;
-  Child& own = kernel.children.at(pid);
-  own.group = own.session = pid;
-  return pid;
-}
 
 }  // namespace rubato::chip

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "chip/os/process_impl.hpp"
@@ -20,16 +21,14 @@ constexpr std::uint64_t kUnblockable =
     (std::uint64_t{1} << (abi::kSigKill - 1)) | (std::uint64_t{1} << (abi::kSigStop - 1));
 constexpr std::int32_t kSiUser = 0, kSiTkill = -6;
 
-bool is_stop(int signal) {
-  return signal == abi::kSigStop || signal == abi::kSigTstp || signal == abi::kSigTtin ||
-         signal == abi::kSigTtou;
-}
-
-// Stop signals are ignored: job control is not there.
 bool is_ignored_by_default(int signal) {
   return signal == abi::kSigChld || signal == abi::kSigCont || signal == abi::kSigUrg ||
-         signal == abi::kSigWinch || is_stop(signal);
+         signal == abi::kSigWinch;
 }
+
+constexpr int kStops[] = {abi::kSigStop, abi::kSigTstp, abi::kSigTtin, abi::kSigTtou};
+
+bool is_stop(int signal) { return std::find(std::begin(kStops), std::end(kStops), signal) != std::end(kStops); }
 
 abi::Siginfo sent_by_process(int pid, int signal, std::int32_t code) {
   abi::Siginfo siginfo{};
@@ -84,9 +83,42 @@ std::int64_t Process::Impl::queue_signal(Thread* target, const abi::Siginfo& sig
   return 0;
 }
 
+// A signal that stops, and the one that lets go on, take back what the other has not done yet.
+void Process::Impl::prepare_for(int signal) {
+  const auto take_back = [&](int other) {
+    drop_pending(pending, other);
+    for (auto& of : infos)
+      if (of.pid == pid) drop_pending(of.pending, other);
+  };
+  if (is_stop(signal)) take_back(abi::kSigCont);
+  if (signal != abi::kSigCont) return;
+  for (const int stop : kStops) take_back(stop);
+  go_on();
+}
+
+void Process::Impl::take_default_action(int signal) {
+  if (is_stop(signal)) return act_on_stop(signal);
+  kill(signal);
+}
+
+// All signals but SIGKILL wait until it goes on.
+void Process::Impl::keep_while_stopped(Thread* target, PendingSignal sent) {
+  const int signal = sent.info.signo;
+  const Thread& taker = target != nullptr ? *target : main_thread();
+  if (is_ignored(signal) && (taker.signal_mask & bit_of(signal)) == 0) {
+    if (sent.timer) tell_overrun(*sent.timer, sent.info);
+    return;
+  }
+  (target == nullptr ? pending : info(*target).pending).add(sent);
+  ++sent_signals;
+}
+
 void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   if (is_exited) return;
   const int signal = sent.info.signo;
+  prepare_for(signal);
+  if (is_exited) return;
+  if (is_stopped() && signal != abi::kSigKill) return keep_while_stopped(target, sent);
   const auto waits_for = [&](const Thread& thread) {
     const Wait& wait = info(thread).wait;
     return thread.state == ThreadState::blocked && wait.kind == WaitKind::signal &&
@@ -119,16 +151,12 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
     return;
   }
   const bool is_blocked = chosen == nullptr || (chosen->signal_mask & bit_of(signal)) != 0;
-  if (!is_blocked && is_ignored(signal)) {
-    const bool would_stop = actions[static_cast<std::size_t>(signal)].handler == 0 && is_stop(signal);
-    if (would_stop && !std::exchange(kernel.has_told_of_stops, true))
-      log(fmt::format(
-          "signal {} would stop process {}, which goes on: there is no job control (reported once)", signal,
-          pid));
+  const bool is_default = actions[static_cast<std::size_t>(signal)].handler == 0;
+  if (!is_blocked && (is_ignored(signal) || (is_default && is_stop(signal)))) {
     if (sent.timer) tell_overrun(*sent.timer, sent.info);
-    return;
+    return is_default && is_stop(signal) ? act_on_stop(signal) : void();
   }
-  if (!is_blocked && actions[static_cast<std::size_t>(signal)].handler == 0) return kill(signal);
+  if (!is_blocked && is_default) return kill(signal);
 
   const bool is_for_any =
       target == nullptr && (is_blocked || (is_kept && chosen->state != ThreadState::blocked));
@@ -142,7 +170,7 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   }
   interrupt_wait(*chosen, signal);
   deliver_pending(*chosen);
-  if (!end_of_process() && observer != nullptr) observer->on_runnable(*chosen);
+  if (!end_of_process() && chosen->state == ThreadState::runnable) announce(*chosen);
 }
 
 void Process::Impl::interrupt_wait(Thread& thread, int signal) {
@@ -172,7 +200,7 @@ void Process::Impl::interrupt_wait(Thread& thread, int signal) {
 }
 
 SyscallOutcome Process::Impl::deliver_pending(Thread& thread) {
-  while (!is_exited && thread.state == ThreadState::runnable) {
+  while (!is_exited && !is_stopped() && thread.state == ThreadState::runnable) {
     const int signal = deliverable(thread);
     if (signal == 0) break;
     ThreadInfo& of = info(thread);
@@ -181,7 +209,7 @@ SyscallOutcome Process::Impl::deliver_pending(Thread& thread) {
     const abi::Siginfo siginfo = take_signal(is_own ? of.pending : pending, signal);
     if (is_ignored(signal)) continue;
     if (actions[index].handler == 0) {
-      kill(signal);
+      take_default_action(signal);
     } else if (!start_handler(thread, signal, siginfo)) {
       kill(abi::kSigSegv);
     }
@@ -193,7 +221,9 @@ SyscallOutcome Process::Impl::deliver_pending(Thread& thread) {
     thread.signal_mask = of.saved_mask;
     of.restores_mask = false;
   }
-  return SyscallOutcome::done;
+  if (!is_stopped() || thread.state != ThreadState::runnable) return SyscallOutcome::done;
+  park(thread);
+  return SyscallOutcome::blocked;
 }
 
 bool Process::Impl::start_handler(Thread& thread, int signal, const abi::Siginfo& siginfo) {

@@ -37,6 +37,12 @@ struct ControlHeader {
   std::int32_t level, type;
 };
 constexpr std::int32_t kControlLevel = 1, kRights = 1, kCredentials = 2;
+struct SenderCredentials {  // ucred
+  std::int32_t pid;
+  std::uint32_t uid, gid;
+  bool operator==(const SenderCredentials&) const = default;
+};
+constexpr std::uint32_t kNoUser = 65534;  ///< of a sender that was not told
 constexpr std::uint64_t kMostPassed = 253;  ///< SCM_MAX_FD
 constexpr std::uint64_t kMostControl = 20480;
 
@@ -89,6 +95,7 @@ std::int64_t Process::Impl::socket_receive(Call& call, Socket& socket, const std
   if (is_at_once() && room < total) return -EFAULT;
   const bool may_wait = ((flags & kDontWait) | (socket.flags & abi::kNonBlock)) == 0;
   with.peeks = (flags & kPeek) != 0;
+  with.tells_sender = socket.is_local() && socket.passes_credentials();
   const bool takes_all = (flags & kWaitAll) != 0 && !with.peeks && !socket.has_messages();
   std::vector<std::byte> buffer;
   while (true) {
@@ -155,7 +162,7 @@ std::int64_t Process::Impl::sys_recvfrom(Call& call) {
 // --------------------------------------------------------------------------------------------------
 
 std::int64_t Process::Impl::read_control(const Socket& socket, Addr a, std::uint64_t bytes,
-                                         PassedFiles& result) const {
+                                         Outgoing& result) const {
   if (bytes > kMostControl) return -ENOBUFS;
   std::vector<std::byte> control(bytes);
   if (!user.read(a, control.data(), bytes)) return -EFAULT;
@@ -167,23 +174,29 @@ std::int64_t Process::Impl::read_control(const Socket& socket, Addr a, std::uint
       if (header.level == kControlLevel) return -EINVAL;
       continue;
     }
-    if (header.type == kCredentials) continue;  // there is one process: they are its own
+    if (header.type == kCredentials) {
+      SenderCredentials named{};
+      if (header.bytes != sizeof header + sizeof named) return -EINVAL;
+      std::memcpy(&named, control.data() + at + sizeof header, sizeof named);
+      if (named != SenderCredentials{pid, kGuestUser, kGuestUser}) return -EPERM;
+      result.sender = pid;
+      continue;
+    }
     if (header.type != kRights) return -EINVAL;
     const std::uint64_t count = (header.bytes - sizeof header) / 4;
-    if (count + result.size() > kMostPassed) return -EINVAL;
+    if (count + result.files.size() > kMostPassed) return -EINVAL;
     for (std::uint64_t i = 0; i < count; ++i) {
       std::int32_t fd = 0;
       std::memcpy(&fd, control.data() + at + sizeof header + i * 4, sizeof fd);
       auto file = files.find(fd);
       if (!file) return -EBADF;
-      result.push_back(std::move(file));
+      result.files.push_back(std::move(file));
     }
   }
   return 0;
 }
 
-std::uint32_t Process::Impl::write_control(const Socket& socket, PassedFiles passed, bool cloexec, Addr a,
-                                           std::uint64_t& bytes) {
+std::uint32_t Process::Impl::write_control(const Incoming& with, bool cloexec, Addr a, std::uint64_t& bytes) {
   const std::uint64_t room = bytes;
   std::uint32_t flags = 0;
   bytes = 0;
@@ -193,25 +206,26 @@ std::uint32_t Process::Impl::write_control(const Socket& socket, PassedFiles pas
     user.write(a + bytes + sizeof header, data, count);
     bytes = std::min(room, bytes + aligned(header.bytes));
   };
-  if (socket.is_local() && socket.options.is_set(SocketOptions::kPassCredentials)) {
-    const std::uint32_t credentials[3] = {static_cast<std::uint32_t>(pid), kGuestUser, kGuestUser};
+  if (with.tells_sender) {
+    const std::uint32_t user_of_sender = with.sender.value_or(0) != 0 ? kGuestUser : kNoUser;
+    const SenderCredentials credentials{with.sender.value_or(0), user_of_sender, user_of_sender};
     if (room >= sizeof(ControlHeader) + sizeof credentials) {
-      put(kCredentials, credentials, sizeof credentials);
+      put(kCredentials, &credentials, sizeof credentials);
     } else {
       flags |= kControlCut;
     }
   }
-  if (passed.empty()) return flags;
+  if (with.files.empty()) return flags;
   std::vector<std::int32_t> fds;
   const std::uint64_t left = room - bytes;
   const std::uint64_t most = left < sizeof(ControlHeader) ? 0 : (left - sizeof(ControlHeader)) / 4;
-  for (auto& file : passed) {
+  for (const auto& file : with.files) {
     if (fds.size() == most) break;
-    const std::int64_t fd = install(std::move(file), cloexec);
+    const std::int64_t fd = install(file, cloexec);
     if (fd < 0) break;
     fds.push_back(static_cast<std::int32_t>(fd));
   }
-  if (fds.size() < passed.size()) flags |= kControlCut;  // the others are closed
+  if (fds.size() < with.files.size()) flags |= kControlCut;  // the others are closed
   if (!fds.empty()) put(kRights, fds.data(), fds.size() * 4);
   return flags;
 }
@@ -230,7 +244,7 @@ std::int64_t Process::Impl::send_message(Call& call, Socket& socket, Addr at, st
   }
   // Files go with the first byte.
   if (header->control != 0 && header->control_bytes != 0 && call.progress == 0) {
-    const auto error = read_control(socket, header->control, header->control_bytes, with.files);
+    const auto error = read_control(socket, header->control, header->control_bytes, with);
     if (error < 0) return error;
   }
   return socket_send(call, socket, ranges, flags, std::move(with));
@@ -258,8 +272,8 @@ std::int64_t Process::Impl::receive_message(Call& call, Socket& socket, Addr at,
   }
   header->control_bytes = control;
   header->flags = (with.is_cut ? kCut : 0u) | (flags & kCloexecFiles);
-  header->flags |= write_control(socket, std::move(with.files), (flags & kCloexecFiles) != 0, header->control,
-                                 header->control_bytes);
+  header->flags |=
+      write_control(with, (flags & kCloexecFiles) != 0, header->control, header->control_bytes);
   user.put(at, *header);
   return got;
 }

@@ -20,9 +20,10 @@ constexpr std::uint32_t kMatchAny = 0xffffffff;
 // ----------------------------------------------------------------------------------------
 
 std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid,
-                                         Addr tls, Addr child_tid) {
-  if ((flags & abi::kCloneThread) == 0) return clone_process(call, flags, stack, parent_tid, tls, child_tid);
-  if ((flags & abi::kCloneVm) == 0) return -EINVAL;
+                                         Addr tls, Addr child_tid, Addr pidfd) {
+  if ((flags & abi::kCloneThread) == 0)
+    return clone_process(call, flags, stack, parent_tid, tls, child_tid, pidfd);
+  if ((flags & abi::kCloneVm) == 0 || (flags & abi::kClonePidfd) != 0) return -EINVAL;
   constexpr std::size_t kMaxThreads = 32768;
   if (live_threads() >= kMaxThreads) return -EAGAIN;
   const int tid = kFirstTid + static_cast<int>(threads.size());
@@ -47,7 +48,10 @@ std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr s
 }
 
 std::int64_t Process::Impl::sys_clone(Call& call) {
-  return clone_thread(call, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4]);
+  // One place for two results: a call asks for one of them.
+  constexpr std::uint64_t kPlaces = abi::kClonePidfd | abi::kCloneParentSetTid;
+  if ((call.a[0] & kPlaces) == kPlaces) return -EINVAL;
+  return clone_thread(call, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[2]);
 }
 
 std::int64_t Process::Impl::sys_clone3(Call& call) {
@@ -59,7 +63,7 @@ std::int64_t Process::Impl::sys_clone3(Call& call) {
   if ((arguments.stack == 0) != (arguments.stack_bytes == 0)) return -EINVAL;
   if ((arguments.flags & abi::kCloneSignalMask) != 0 || arguments.exit_signal > abi::kSignals) return -EINVAL;
   return clone_thread(call, arguments.flags | arguments.exit_signal, arguments.stack + arguments.stack_bytes,
-                      arguments.parent_tid, arguments.tls, arguments.child_tid);
+                      arguments.parent_tid, arguments.tls, arguments.child_tid, arguments.pidfd);
 }
 
 std::int64_t Process::Impl::sys_exit(Call& call) {

@@ -96,7 +96,8 @@ ThreadsOnCores::Given ThreadsOnCores::give(Core& core, Cycle now) {
     const SyscallOutcome outcome = program.process.deliver_signals(*thread);
     program.system_calls.end();
     if (outcome == SyscallOutcome::process_exited) return Given::program_exited;
-    if (outcome != SyscallOutcome::thread_exited) break;  // else another thread follows
+    if (outcome == SyscallOutcome::done) break;  // else another thread follows
+    if (outcome == SyscallOutcome::blocked) left(core, *thread, now);
   }
   enter_space(core, program, thread->space);
   thread->core = own.value;

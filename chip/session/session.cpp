@@ -346,6 +346,7 @@ SummaryInput Session::summary() const {
           .registry = simulation_->registry(),
           .roi = roi_,
           .run = all_,
+          .has_region = running_->regions.regions() != 0,
           .outcome = outcome_,
           .check = check_,
           .output = running_->output.text(),

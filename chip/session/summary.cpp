@@ -167,7 +167,7 @@ std::uint64_t created_tasks(const SummaryInput& in) {
 }
 
 std::string summary_json(const SummaryInput& in) {
-  const Counts roi(in.registry, in.roi), run(in.registry, in.run);
+  const Counts roi(in.registry, in.has_region ? in.roi : in.run), run(in.registry, in.run);
   const std::uint64_t cycles = roi.of("chip.cycles"), instructions = roi.of("chip.instructions");
   OrderedJson out;
   out["program"] = in.program;
@@ -231,7 +231,7 @@ std::string summary_json(const SummaryInput& in) {
 }
 
 std::string summary_text(const SummaryInput& in) {
-  const Counts roi(in.registry, in.roi), run(in.registry, in.run);
+  const Counts roi(in.registry, in.has_region ? in.roi : in.run), run(in.registry, in.run);
   const std::uint64_t cycles = roi.of("chip.cycles"), instructions = roi.of("chip.instructions");
   const auto& cores = in.config.chip.cores;
   std::string out =
@@ -251,6 +251,8 @@ std::string summary_text(const SummaryInput& in) {
   }
   if (!in.programs.empty())
     out += fmt::format("  mean of the programs: {:.0f} cycles\n", mean_cycles(in.programs));
+  if (!in.has_region && cycles != 0)
+    out += "  the program never called run(): the figures are of the whole run\n";
   const auto shares = cycle_shares(roi);
   std::string parts;
   for (unsigned c = 0; c < kCycleClasses; ++c) {

@@ -33,6 +33,7 @@ struct SummaryInput {
   const StatRegistry& registry;
   const StatValues& roi;
   const StatValues& run;
+  bool has_region = true;  ///< false: no region of interest began, and the figures are those of the run
   const RunOutcome& outcome;
   CheckVerdict check;
   std::string_view output;

@@ -171,6 +171,24 @@ PIPELINES = {
     "echo a b c | while read -r first others; do echo $others $first; done",
     "functions": "f() { echo $1 | sed 's/^/</;s/$/>/'; }; f one | cat; (f two; exit 1) && echo no || echo yes",
 }
+JOBS = r"""
+set -m
+sh -c 'kill -STOP $$; exit 3' &
+wait %1; echo "wait: $?"
+jobs
+fg %1; echo "fg: $?"
+sh -c 'kill -STOP $$; kill -TSTP $$; exit 5'
+echo "foreground: $?"
+jobs
+bg %1
+wait %1; echo "bg: $?"
+jobs
+fg %1; echo "again: $?"
+sh -c 'cat | cat' <&- &
+kill -STOP %1; kill -TERM %1; kill -CONT %1; wait %1; echo "ended: $?"
+sleep 1000 & kill %%; wait %%; echo "killed: $?"
+jobs
+"""
 SHELLS = {"busybox": ["busybox-static", "sh"], "bash": ["bash-static"]}
 
 
@@ -206,3 +224,26 @@ def test_a_shell_runs_processes_as_on_the_host(
     host, chip = results
     assert chip.stdout == host.stdout, chip.stderr.decode(errors="replace")
     assert chip.returncode == min(host.returncode, 1), chip.stderr.decode(errors="replace")
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_bash_controls_jobs_as_on_the_host(
+    cores: int, tools: dict[str, Path], rubato_chip: Path, tmp_path: Path
+) -> None:
+    places = tmp_path / "bin"
+    places.mkdir()
+    for name in ("sh", "cat", "sleep"):
+        (places / name).symlink_to(tools["busybox-static"])
+    chip = [rubato_chip, "--quiet", "--cores", str(cores), "--env", f"PATH={places}", "--env", "LC_ALL=C"]
+    said = []
+    for command in (["bash"], [*chip, tools["bash-static"]]):
+        done = subprocess.run(
+            [*command, "-c", JOBS],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+            start_new_session=True,
+        )
+        said.append(done.stdout)
+    assert said[1] == said[0]

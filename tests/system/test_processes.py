@@ -39,7 +39,10 @@ WAYS = {
 
 def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     folder.mkdir(parents=True, exist_ok=True)
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=folder, text=True)
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=folder, text=True,
+        start_new_session=True,  # as a run on the chip begins
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +92,44 @@ def test_file_locks_are_between_processes(
     on_host: Callable[..., str], guests: Path, rubato_chip: Path, tmp_path: Path, way: str
 ) -> None:
     assert on_chip(rubato_chip, WAYS[way], tmp_path, guests / "file_locks") == on_host("file_locks")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_processes_stop_and_go_on_as_on_the_host(
+    on_host: Callable[..., str], guests: Path, rubato_chip: Path, tmp_path: Path, way: str
+) -> None:
+    assert on_chip(rubato_chip, WAYS[way], tmp_path, guests / "job_control") == on_host("job_control")
+
+
+@pytest.mark.parametrize("program", ["pidfds", "credentials"])
+@pytest.mark.parametrize("way", ["one core", "four cores", "window, four cores", "fast-forward", "short slices"])
+def test_processes_are_named_as_on_the_host(
+    on_host: Callable[..., str], guests: Path, rubato_chip: Path, tmp_path: Path, way: str, program: str
+) -> None:
+    assert on_chip(rubato_chip, WAYS[way], tmp_path, guests / program) == on_host(program)
+
+
+STOPS = r"""
+#include <pthread.h>
+#include <signal.h>
+void* wait(void* nothing) { for (;;) pause(); }
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, wait, 0);
+  raise(SIGSTOP);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["--no-ff", "--fast-forward"])
+def test_a_stop_that_no_process_ends_is_a_deadlock(rubato_chip: Path, tmp_path: Path, mode: str) -> None:
+    (tmp_path / "stops.c").write_text(STOPS)
+    compiler = ["riscv64-linux-gnu-gcc", "-O1", "-static", "-w", "-pthread"]
+    subprocess.run([*compiler, "-include", "unistd.h", tmp_path / "stops.c", "-o", tmp_path / "stops"], check=True)
+    done = run(tmp_path, rubato_chip, "--quiet", "--cores", "2", mode, tmp_path / "stops")
+    assert done.returncode == 4
+    assert done.stderr.count("is stopped by signal 19 until SIGCONT comes") == 2
 
 
 @pytest.mark.parametrize("model", ["inorder", "window"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+INCLUDE = Path(__file__).resolve().parents[2] / "include"
 SOURCE = r"""
 #include <signal.h>
 #include <stdlib.h>
@@ -76,6 +77,27 @@ def test_tasks_run_in_detail_even_so(guests: Path, rubato_chip: Path, tmp_path: 
     chip = [rubato_chip, "--quiet", "--fast-forward", "--cores", "4", "--out", tmp_path]
     assert status(*chip, guests / "task_zeroed_blocks") == 0
     assert json.loads((tmp_path / "summary.json").read_text())["tasks"]["committed"] > 0
+
+
+def test_a_run_without_a_region_is_measured_as_a_whole(rubato_chip: Path, tmp_path: Path) -> None:
+    """A program with tasks that never calls run(), simulated in detail."""
+    source = '#include <cstdio>\n#include "rubato/rubato.hpp"\nint main(int n, char**) {\n'
+    source += "  rubato::create<rubato::mayspec>([] {}, {});\n  if (n > 1) rubato::run();\n  std::puts(\"done\");\n}\n"
+    (tmp_path / "idle.cpp").write_text(source)
+    compiler = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", "-I", INCLUDE]
+    subprocess.run([*compiler, tmp_path / "idle.cpp", "-o", tmp_path / "idle"], check=True)
+    figures = []
+    for arguments in ([], ["run"]):
+        command = [rubato_chip, "--no-ff", "--out", tmp_path / "run", tmp_path / "idle", *arguments]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+        whole = json.loads((tmp_path / "run" / "stats.json").read_text())["run"]["chip"]
+        figures.append((summary["cycles"], whole["cycles"], done.stderr))
+    (cycles, of_run, said), (of_region, of_second_run, said_of_region) = figures
+    assert 0 < cycles == of_run
+    assert "the program never called run(): the figures are of the whole run" in said
+    assert 0 < of_region < of_second_run
+    assert "never called" not in said_of_region
 
 
 @pytest.mark.parametrize("mode", [["--no-ff"], ["--fast-forward"]])
