@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <span>
 
 #include "base/error.hpp"
 
@@ -18,14 +19,17 @@ constexpr std::uintptr_t kPageBytes = 4096;
 struct Watched {
   std::atomic<std::uintptr_t> begin{0}, end{0}, lost{0};
 };
-constexpr std::size_t kMostWatched = 64;
+constexpr std::size_t kMostWatched = 1 << 15;  // as many as a program can have processes
 std::array<Watched, kMostWatched> watched_memory;
+std::atomic<std::size_t> watched_count{0};  // entries behind it were never used
+
+std::span<Watched> all_watched() { return std::span(watched_memory).first(watched_count.load()); }
 struct sigaction action_before {};
 
 void on_bus_error(int, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const std::uintptr_t page = address & ~(kPageBytes - 1);
-  for (Watched& memory : watched_memory) {
+  for (Watched& memory : all_watched()) {
     if (address < memory.begin.load() || address >= memory.end.load()) continue;
     if (mmap(reinterpret_cast<void*>(page), kPageBytes, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
@@ -39,7 +43,7 @@ void on_bus_error(int, siginfo_t* info, void*) {
 }
 
 Watched* find(const std::byte* base) {
-  for (Watched& memory : watched_memory)
+  for (Watched& memory : all_watched())
     if (memory.begin.load() == reinterpret_cast<std::uintptr_t>(base)) return &memory;
   return nullptr;
 }
@@ -56,11 +60,14 @@ void LostPages::watch(std::byte* base, std::uint64_t bytes) {
   if (!is_installed) throw Error(ExitCode::usage, "the host refuses a handler of SIGBUS");
   if (find(base) != nullptr) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  for (Watched& memory : watched_memory) {
+  for (std::size_t i = 0; i < kMostWatched; ++i) {
+    Watched& memory = watched_memory[i];
     std::uintptr_t none = 0;
     if (!memory.begin.compare_exchange_strong(none, begin)) continue;
     memory.lost = 0;
     memory.end = begin + bytes;
+    for (std::size_t count = watched_count; count < i + 1;)
+      if (watched_count.compare_exchange_weak(count, i + 1)) break;
     return;
   }
   throw Error(ExitCode::usage, "more guest memories show files than one process can watch");

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -66,11 +67,29 @@ class Loader {
     check_identity();
     check_header();
     read_program_headers();
-    check_static();
+    find_interpreter();
+    if (header_.e_type == ET_DYN) base_ = ElfLimits::kPositionIndependentBase;
+    if (is_library_) place_beside_programs();
     map_segments();
+    // As Linux has it: what a library starts as a program may lie where the heap would be.
+    if (is_library_) program_.end = ElfLimits::highest(memory_) / 2;
     read_symbols();
     read_lock_marks();
     return std::move(program_);
+  }
+
+  void load_for(LoadedProgram& program) {
+    read_file();
+    check_identity();
+    check_header();
+    read_program_headers();
+    find_interpreter();
+    if (header_.e_type != ET_DYN || !program_.interpreter.empty())
+      refuse("is no dynamic loader, though a program names it as its own");
+    place_beside_programs();
+    map_segments();
+    program.start = program_.start;
+    program.interpreter_base = base_;
   }
 
  private:
@@ -87,9 +106,9 @@ class Loader {
     if (fstat(fd, &info) != 0) {
       problem = fmt::format("cannot read the program: {}", std::strerror(errno));
     } else if (S_ISDIR(info.st_mode)) {
-      problem = "is a directory, expected a static RISC-V executable";
+      problem = "is a directory, expected a RISC-V executable";
     } else if (!S_ISREG(info.st_mode)) {
-      problem = "is not a regular file, expected a static RISC-V executable";
+      problem = "is not a regular file, expected a RISC-V executable";
     } else if (static_cast<std::uint64_t>(info.st_size) > kMaxFileBytes) {
       problem = "is larger than 4 GiB, which no program is";
     } else {
@@ -121,15 +140,14 @@ class Loader {
   }
 
   void check_identity() const {
-    if (file_.empty()) refuse("is empty, expected a static RISC-V executable");
+    if (file_.empty()) refuse("is empty, expected a RISC-V executable");
     if (file_.size() >= 2 && file_[0] == '#' && file_[1] == '!') {
       const auto end = std::find(file_.begin(), file_.end(), '\n');
-      refuse(
-          "is a script ({}), expected a static RISC-V executable: run its interpreter and give it the script",
-          std::string(file_.begin(), std::min(end, file_.begin() + 60)));
+      refuse("is a script ({}), expected a RISC-V executable: run its interpreter and give it the script",
+             std::string(file_.begin(), std::min(end, file_.begin() + 60)));
     }
     if (file_.size() < SELFMAG || std::memcmp(file_.data(), ELFMAG, SELFMAG) != 0)
-      refuse("is not an ELF file, expected a static RISC-V executable");
+      refuse("is not an ELF file, expected a RISC-V executable");
     if (file_.size() < EI_NIDENT) refuse("is truncated: {} bytes end inside the ELF header", file_.size());
     const auto elf_class = static_cast<unsigned char>(file_[EI_CLASS]);
     const auto data = static_cast<unsigned char>(file_[EI_DATA]);
@@ -159,9 +177,9 @@ class Loader {
     header_ = *header;
     if (header_.e_type == ET_REL)
       refuse("is a relocatable object file, not yet a program: link it with -static");
-    if (header_.e_type == ET_CORE) refuse("is a core dump, expected a static executable");
+    if (header_.e_type == ET_CORE) refuse("is a core dump, expected an executable");
     if (header_.e_type != ET_EXEC && header_.e_type != ET_DYN)
-      refuse("has ELF type {}, expected a static executable", header_.e_type);
+      refuse("has ELF type {}, expected an executable", header_.e_type);
     const auto os = static_cast<unsigned char>(header_.e_ident[EI_OSABI]);
     if (os != ELFOSABI_SYSV && os != ELFOSABI_LINUX)
       refuse("is made for another operating system (OS ABI {}), expected Linux", os);
@@ -183,59 +201,62 @@ class Loader {
     }
   }
 
-  void check_static() const {
+  void find_interpreter() {
     for (const Elf64_Phdr& segment : segments_) {
-      if (segment.p_type == PT_INTERP) {
-        std::string interpreter = "an interpreter";
-        if (inside_file(segment.p_offset, segment.p_filesz) && segment.p_filesz < 256)
-          interpreter = std::string(file_.data() + segment.p_offset,
-                                    strnlen(file_.data() + segment.p_offset, segment.p_filesz));
-        refuse("is dynamically linked (it needs {}): link with -static", interpreter);
-      }
+      if (segment.p_type != PT_INTERP) continue;
+      if (!inside_file(segment.p_offset, segment.p_filesz) || segment.p_filesz >= PATH_MAX)
+        refuse("is damaged: the name of its dynamic loader is not in the file");
+      program_.interpreter = std::string(file_.data() + segment.p_offset,
+                                         strnlen(file_.data() + segment.p_offset, segment.p_filesz));
     }
-    if (header_.e_type != ET_DYN) return;
+    if (header_.e_type != ET_DYN || !program_.interpreter.empty()) return;
     for (const Elf64_Phdr& segment : segments_) {
       if (segment.p_type != PT_DYNAMIC || !inside_file(segment.p_offset, segment.p_filesz)) continue;
       for (std::uint64_t o = 0; o + sizeof(Elf64_Dyn) <= segment.p_filesz; o += sizeof(Elf64_Dyn)) {
         const auto entry = at<Elf64_Dyn>(segment.p_offset + o);
         if (!entry || entry->d_tag == DT_NULL) break;
+        is_library_ = is_library_ || entry->d_tag == DT_SONAME;
         if (entry->d_tag == DT_NEEDED)
-          refuse("is dynamically linked (it needs shared libraries): link with -static");
+          refuse("needs shared libraries and names no dynamic loader: it is a library, or link with -static");
       }
     }
-    if (header_.e_entry == 0) refuse("is a shared library, expected a static executable");
+    if (header_.e_entry == 0) refuse("is a shared library, expected an executable");
+  }
+
+  /// Where mappings begin: a dynamic loader leaves the addresses of programs to the program that it loads.
+  void place_beside_programs() {
+    base_ = ElfLimits::highest(memory_);
+    limit_ = memory_.size() / 2;
   }
 
   void map_segments() {
-    program_.is_position_independent = header_.e_type == ET_DYN;
-    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
     bool any = false;
     for (const Elf64_Phdr& segment : segments_) {
       if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
       any = true;
-      map_segment(segment, base);
+      map_segment(segment);
     }
     if (!any) refuse("has no segment to load");
-    program_.entry = base + header_.e_entry;
+    program_.entry = program_.start = base_ + header_.e_entry;
     if (!memory_.allows(program_.entry, 2, Page::kExecute))
       refuse("has its entry point at {:#x}, which is not in an executable segment", program_.entry);
     program_.program_header_count = header_.e_phnum;
     for (const Elf64_Phdr& segment : segments_) {
-      if (segment.p_type == PT_PHDR) program_.program_headers = base + segment.p_vaddr;
+      if (segment.p_type == PT_PHDR) program_.program_headers = base_ + segment.p_vaddr;
       if (segment.p_type == PT_LOAD && program_.program_headers == 0 && segment.p_offset <= header_.e_phoff &&
           header_.e_phoff - segment.p_offset < segment.p_filesz)
-        program_.program_headers = base + segment.p_vaddr + (header_.e_phoff - segment.p_offset);
+        program_.program_headers = base_ + segment.p_vaddr + (header_.e_phoff - segment.p_offset);
     }
   }
 
-  void map_segment(const Elf64_Phdr& segment, Addr base) {
+  void map_segment(const Elf64_Phdr& segment) {
     if (segment.p_filesz > segment.p_memsz)
       refuse("has a segment with more bytes in the file ({}) than in memory ({})", segment.p_filesz,
              segment.p_memsz);
     if (!inside_file(segment.p_offset, segment.p_filesz))
       refuse("is truncated: a segment needs bytes {} to {}, the file has {}", segment.p_offset,
              segment.p_offset + segment.p_filesz, file_.size());
-    const Addr begin = base + segment.p_vaddr, highest = ElfLimits::highest(memory_);
+    const Addr begin = base_ + segment.p_vaddr, highest = limit_;
     if (segment.p_vaddr > highest || begin < ElfLimits::kLowest || begin >= highest ||
         segment.p_memsz > highest - begin)
       refuse("has a segment at {:#x} of {} bytes, outside of the addresses for programs, {:#x} to {:#x}",
@@ -265,7 +286,6 @@ class Loader {
 
   // A damaged symbol table costs names, not the run.
   void read_symbols() {
-    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
     std::vector<Symbols::Symbol> symbols;
     if (header_.e_shentsize != sizeof(Elf64_Shdr)) return;
     for (unsigned i = 0; i < header_.e_shnum; ++i) {
@@ -290,7 +310,7 @@ class Loader {
           continue;
         }
         if (name.empty() || name[0] == '$' || name.starts_with(".L")) continue;
-        symbols.push_back({base + symbol.st_value,
+        symbols.push_back({base_ + symbol.st_value,
                            symbol.st_size,
                            {},
                            std::move(name),
@@ -306,7 +326,6 @@ class Loader {
     std::vector<Symbols::Source> found;
     const auto section = section_named(".debug_aranges");
     if (!section || (section->sh_flags & SHF_COMPRESSED) != 0) return found;
-    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
     const std::uint64_t end = section->sh_offset + section->sh_size;
     for (std::uint64_t unit = section->sh_offset; unit + 12 <= end;) {
       // The header of 32-bit DWARF: length, version, offset of the unit, sizes of an address and of a
@@ -322,7 +341,7 @@ class Loader {
       for (std::uint64_t o = unit + sizeof(Range); o + sizeof(Range) <= next; o += sizeof(Range)) {
         const auto range = at<Range>(o);
         if (!range || ((*range)[0] == 0 && (*range)[1] == 0)) break;
-        found.push_back({base + (*range)[0], base + (*range)[0] + (*range)[1]});
+        found.push_back({base_ + (*range)[0], base_ + (*range)[0] + (*range)[1]});
       }
       unit = next;
     }
@@ -345,7 +364,6 @@ class Loader {
 
   // Without them a report says less.
   void read_lock_marks() {
-    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
     if (header_.e_shentsize != sizeof(Elf64_Shdr)) return;
     const auto section = section_named("rubato_locks");
     if (!section || section->sh_type != SHT_PROGBITS) return;
@@ -353,7 +371,7 @@ class Loader {
     for (std::uint64_t o = 0; o + sizeof(Mark) <= section->sh_size; o += sizeof(Mark)) {
       const auto mark = at<Mark>(section->sh_offset + o);
       if (mark && (*mark)[0] != 0 && (*mark)[1] <= static_cast<std::uint64_t>(LockMarks::Kind::wanted))
-        program_.lock_marks.add(base + (*mark)[0], static_cast<LockMarks::Kind>((*mark)[1]));
+        program_.lock_marks.add(base_ + (*mark)[0], static_cast<LockMarks::Kind>((*mark)[1]));
     }
   }
 
@@ -364,6 +382,9 @@ class Loader {
 
   const std::string& path_;
   AddressSpace& memory_;
+  Addr base_ = 0;  ///< added to every address of the file
+  Addr limit_ = ElfLimits::highest(memory_);
+  bool is_library_ = false;  ///< it has the name of a library, as dynamic loaders have
   std::vector<char> file_;
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
@@ -373,5 +394,9 @@ class Loader {
 }  // namespace
 
 LoadedProgram load_elf(const std::string& path, AddressSpace& memory) { return Loader(path, memory).load(); }
+
+void load_interpreter(const std::string& path, AddressSpace& memory, LoadedProgram& program) {
+  Loader(path, memory).load_for(program);
+}
 
 }  // namespace rubato::chip

@@ -1,4 +1,4 @@
-// Loads a static RISC-V Linux executable into guest memory (C1).
+// Loads a RISC-V Linux executable into guest memory (C1), and the dynamic loader that it may name.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,10 +14,12 @@ namespace rubato::chip {
 
 struct LoadedProgram {
   Addr entry = 0;
+  Addr start = 0;           ///< the first instruction: `entry`, or the dynamic loader's
+  std::string interpreter;  ///< path of the dynamic loader in the guest's view; empty: the program is static
+  Addr interpreter_base = 0;
   Addr program_headers = 0;  ///< guest address of the program headers (AT_PHDR), 0 if not mapped
   std::uint16_t program_header_count = 0;
   Addr end = 0;  ///< first page behind the image: where brk starts
-  bool is_position_independent = false;
   Symbols symbols;
   LockMarks lock_marks;
   std::optional<std::uint64_t>
@@ -33,8 +35,11 @@ struct ElfLimits {
 
 /// Maps the segments of the file `path` and reads its symbols.
 /// @throws UsageError with one sentence for a missing or unreadable file, a directory, and everything that is
-/// not
-///         a static 64-bit little-endian RISC-V executable, saying what it is instead.
+/// not a 64-bit little-endian RISC-V executable, saying what it is instead.
 LoadedProgram load_elf(const std::string& path, AddressSpace& memory);
+
+/// Maps the dynamic loader of `program`, the file `path`, where mappings begin: `program` starts there.
+/// @throws UsageError likewise.
+void load_interpreter(const std::string& path, AddressSpace& memory, LoadedProgram& program);
 
 }  // namespace rubato::chip

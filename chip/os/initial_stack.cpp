@@ -61,7 +61,7 @@ Addr build_initial_stack(const ProcessOptions& options, const LoadedProgram& pro
   auxiliary(AT_PHENT, sizeof(Elf64_Phdr));
   auxiliary(AT_PHNUM, program.program_header_count);
   auxiliary(AT_PAGESZ, AddressSpace::kPageBytes);
-  auxiliary(AT_BASE, 0);
+  auxiliary(AT_BASE, program.interpreter_base);
   auxiliary(AT_FLAGS, 0);
   auxiliary(AT_ENTRY, program.entry);
   auxiliary(AT_UID, kGuestUser);

@@ -87,7 +87,23 @@ struct ThreadInfo {
   std::uint64_t saved_mask = 0;  ///< of sigsuspend and ppoll, put back when the handler returns
   bool restores_mask = false;
   std::uint64_t cpu_shown = 0;  ///< the latest time that its CPU-time clock has shown
+  int policy = 0;               ///< of scheduling, as sched_setscheduler() has set it: told, and of no effect
+  int death_signal = 0;         ///< that its process gets when the parent ends; 0: none
+  /// ns: told, and what it is set back to; timers are exact whatever it says.
+  std::uint64_t timer_slack = 50000, usual_timer_slack = 50000;
+  /// A thread or process that another one makes begins with that one's settings.
+  void inherit(const ThreadInfo& maker) {
+    name = maker.name;
+    timer_slack = usual_timer_slack = maker.timer_slack;
+    policy = maker.policy;
+  }
   std::string name;
+};
+
+/// Settings of a process by prctl() that are told, inherited, and of no effect here.
+struct ProcessSettings {
+  bool is_dumpable = true, keeps_capabilities = false, has_no_new_privileges = false,
+       has_no_huge_pages = false;
 };
 
 /// A process as its parent knows it, until the parent has waited for it.
@@ -100,6 +116,7 @@ struct Child {
   bool has_executed = false;          ///< a program of its own: its parent gives it no group any longer
   std::int32_t status = 0;            ///< as wait4() tells it
   std::uint64_t cpu_nanoseconds = 0;  ///< of the process and of children that it has waited for
+  bool is_subreaper = false;          ///< orphans among its descendants become its children
   std::optional<int> vfork_waiter{};  ///< the parent's thread that waits until the child has its own memory
 
   enum class News : std::uint8_t { none, ended, stopped, continued };

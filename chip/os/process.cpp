@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "base/check.hpp"
 #include "base/error.hpp"
@@ -110,6 +111,7 @@ void Process::Impl::load() {
         "smaller or the memory larger",
         options.stack_bytes, options.memory_bytes);
   program = load_elf(options.program, memory);
+  if (!program.interpreter.empty()) load_interpreter(interpreter_file(), memory, program);
 
   brk_start = brk_now = brk_mapped = program.end;
   stack_high = layout.stack_top;
@@ -118,6 +120,16 @@ void Process::Impl::load() {
   memory.map(layout.trampoline, AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
   std::memcpy(memory.host(layout.trampoline), kSigreturnCode, sizeof kSigreturnCode);
   initial_sp = build_initial_stack(options, program, memory, stack_low, stack_high, rng);
+}
+
+std::string Process::Impl::interpreter_file() {
+  ProgramFile file;
+  const std::int64_t error = program_file(abi::kAtCwd, program.interpreter, file);
+  if (error == 0) return file.host;
+  throw UsageError(
+      "{}: is dynamically linked, and its loader {} is not there for the program ({}): link with -static, or "
+      "give the path of a loader as the program, and this one behind it",
+      options.program, program.interpreter, std::strerror(static_cast<int>(-error)));
 }
 
 // --- threads and waits
@@ -347,7 +359,7 @@ Process::Process(ProcessOptions options, AddressSpace& memory, const GuestClock&
   Thread& main = kernel_->create_thread(kFirstTid);
   main.stack_low = impl_->stack_low;
   main.stack_high = impl_->stack_high;
-  main.regs.pc = impl_->program.entry;
+  main.regs.pc = impl_->program.start;
   main.regs.x[reg::sp] = impl_->initial_sp;
 }
 Process::~Process() = default;

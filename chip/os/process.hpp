@@ -105,7 +105,7 @@ enum class SyscallOutcome : std::uint8_t {
 class Process {
  public:
   /// Loads the program and makes its main thread (runnable, not announced).
-  /// @throws UsageError for what is not a static RISC-V 64-bit Linux executable, saying what it is instead.
+  /// @throws UsageError for what is not a RISC-V 64-bit Linux executable, saying what it is instead.
   Process(ProcessOptions options, AddressSpace& memory, const GuestClock& clock);
   ~Process();
 
@@ -132,8 +132,8 @@ class Process {
   void interrupt(Thread& thread);
 
   /// Runs the handlers of signals that other threads sent to `thread` meanwhile; its registers must be valid.
-  /// Call it when a thread is switched out or in. Process_exited if a signal ended the program; blocked if one
-  /// has stopped its process: on_runnable() tells when it goes on.
+  /// Call it when a thread is switched out or in. Process_exited if a signal ended the program; blocked if
+  /// one has stopped its process: on_runnable() tells when it goes on.
   SyscallOutcome deliver_signals(Thread& thread);
   /// True if deliver_signals() would find one, or its process stopped.
   bool has_signal(const Thread& thread);

@@ -201,6 +201,10 @@ struct Process::Impl final {
   void end_threads(const Thread* but);
   /// The end of a process that is not the first.
   void end_child(int status, int signal);
+  /// The children get another parent. @returns those that can still be waited for.
+  std::vector<int> leave_children();
+  /// They, and their new parent, hear of it.
+  void tell_orphans(const std::vector<int>& left);
   void tell_parent(const Child& of);
   /// A thread of the parent that waits for the end of `pid`, or for it to have its own memory, goes on.
   void release_vfork_waiter();
@@ -483,6 +487,7 @@ struct Process::Impl final {
   std::array<abi::Sigaction, abi::kSignals + 1> actions{};
   /// Limits that bound nothing, by their number; those that were never set are as at the start.
   std::map<std::uint32_t, abi::ResourceLimit> limits;
+  ProcessSettings settings;
   int nice = 0;         ///< told, and of no effect: cores are shared as threads are, by turns
   SignalQueue pending;  // signals sent to the process
   /// RLIMIT_SIGPENDING: signals that queue at once.
@@ -513,6 +518,8 @@ struct Process::Impl final {
  private:
   /// Loads options.program, and makes its stack.
   void load();
+  /// The host's path of the dynamic loader that the program names.
+  std::string interpreter_file();
 };
 
 }  // namespace rubato::chip

@@ -66,6 +66,7 @@ Process::Impl::Impl(const Impl& before, ProcessOptions its_options, std::shared_
       user(memory),
       actions(before.actions),
       limits(before.limits),
+      settings(before.settings),
       nice(before.nice),
       pending(before.pending),
       most_pending(before.most_pending),
@@ -77,6 +78,8 @@ Process::Impl::Impl(const Impl& before, ProcessOptions its_options, std::shared_
       umask(before.umask),
       waited_nanoseconds(before.waited_nanoseconds) {
   user.observe(kernel.access_observer);
+  settings.keeps_capabilities = false;
+  settings.is_dumpable = true;
   load();
   files.close_on_exec();
   for (auto& action : actions) {
@@ -206,7 +209,7 @@ std::int64_t Process::Impl::execute(Call& call, ProcessOptions its_options) {
   of_main.alternate_stack = {0, abi::kSsDisable, 0, 0};
   of_main.restores_mask = false;
   main.regs = HartState{};
-  main.regs.pc = after->program.entry;
+  main.regs.pc = after->program.start;
   main.regs.x[reg::sp] = after->initial_sp;
   main.clear_child_tid = main.robust_list = 0;
   main.stack_low = after->stack_low;

@@ -235,7 +235,7 @@ std::string help_text(const CLI::App& app) {
   const auto at = text.find("Usage:");
   if (at != std::string::npos) text.replace(at, text.find('\n', at) + 1 - at, usage);
   return text +
-         "\nPROGRAM is a static RISC-V (RV64GC) Linux executable; everything behind it belongs to it.\n"
+         "\nPROGRAM is a RISC-V (RV64GC) Linux executable; everything behind it belongs to it.\n"
          "Exit codes: 0 success; 1 the program's check failed or it exited non-zero; 2 wrong usage, input "
          "or\n"
          "configuration; 3 the program faulted; 4 no progress or out of simulated time; 130 interrupted.\n";

@@ -90,11 +90,13 @@ def test_a_program_of_the_host_is_refused_by_its_architecture(rubato_chip: Path)
     assert done.returncode == 2 and "RISC-V" in last_line(done.stderr)
 
 
-def test_a_dynamic_program_is_refused_with_the_remedy(rubato_chip: Path, tmp_path: Path) -> None:
+def test_a_dynamic_program_without_its_loader_is_refused_with_the_remedy(rubato_chip: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.c").write_text("int main(void) { return 0; }\n")
-    subprocess.run(["riscv64-linux-gnu-gcc", "bad.c", "-o", "bad"], cwd=tmp_path, check=True)
+    compiler = ["riscv64-linux-gnu-gcc", "-Wl,--dynamic-linker=/no/such/loader"]
+    subprocess.run([*compiler, "bad.c", "-o", "bad"], cwd=tmp_path, check=True)
     done = run(rubato_chip, tmp_path / "bad")
-    assert done.returncode == 2 and "-static" in last_line(done.stderr)
+    assert done.returncode == 2
+    assert "/no/such/loader is not there" in last_line(done.stderr) and "-static" in last_line(done.stderr)
 
 
 TASK_FAULT = """
