@@ -122,7 +122,8 @@ std::int64_t DatagramSocket::send_ip(std::span<const std::byte> from, const Outg
     return sent;
   }
   const std::uint64_t used = target->received_.bytes() + target->received_.count() * kOverhead;
-  if (used <= target->options.receive_bytes && !target->is_shut_in_) target->put(from, seen_from(to.ip), {}, 0);
+  if (used <= target->options.receive_bytes && !target->is_shut_in_)
+    target->put(from, seen_from(to.ip), {}, 0);
   return sent;
 }
 

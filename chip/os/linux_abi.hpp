@@ -30,18 +30,18 @@ inline constexpr std::uint64_t kProtTracked = 0x20000000;  ///< no longer
 
 // clone().
 inline constexpr std::uint64_t kCloneSignalMask = 0xff, kCloneVm = 0x100, kCloneFiles = 0x400,
-                               kClonePidfd = 0x1000, kCloneVfork = 0x4000, kCloneThread = 0x10000, kCloneSetTls = 0x80000,
-                               kCloneParentSetTid = 0x100000, kCloneChildClearTid = 0x200000,
-                               kCloneChildSetTid = 0x1000000;
+                               kClonePidfd = 0x1000, kCloneVfork = 0x4000, kCloneThread = 0x10000,
+                               kCloneSetTls = 0x80000, kCloneParentSetTid = 0x100000,
+                               kCloneChildClearTid = 0x200000, kCloneChildSetTid = 0x1000000;
 
 // Signals.
-inline constexpr int kSigHup = 1, kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigFpe = 8, kSigKill = 9,
-                     kSigSegv = 11, kSigPipe = 13, kSigAlrm = 14, kSigChld = 17, kSigCont = 18, kSigStop = 19,
-                     kSigVtAlrm = 26, kSigProf = 27, kSigTstp = 20, kSigTtin = 21, kSigTtou = 22,
-                     kSigUrg = 23, kSigWinch = 28, kSignals = 64,
+inline constexpr int kSigHup = 1, kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigFpe = 8,
+                     kSigKill = 9, kSigSegv = 11, kSigPipe = 13, kSigAlrm = 14, kSigChld = 17, kSigCont = 18,
+                     kSigStop = 19, kSigVtAlrm = 26, kSigProf = 27, kSigTstp = 20, kSigTtin = 21,
+                     kSigTtou = 22, kSigUrg = 23, kSigWinch = 28, kSignals = 64,
                      kFirstRealtime = 32;  ///< SIGRTMIN of the kernel: C libraries keep the first few
-inline constexpr std::uint64_t kSaNoChildStop = 1, kSaSigInfo = 4, kSaOnStack = 0x08000000, kSaRestart = 0x10000000,
-                               kSaNoDefer = 0x40000000, kSaResetHand = 0x80000000;
+inline constexpr std::uint64_t kSaNoChildStop = 1, kSaSigInfo = 4, kSaOnStack = 0x08000000,
+                               kSaRestart = 0x10000000, kSaNoDefer = 0x40000000, kSaResetHand = 0x80000000;
 
 struct Timespec {
   std::int64_t seconds, nanoseconds;

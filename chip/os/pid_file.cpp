@@ -50,6 +50,14 @@ std::int64_t Process::Impl::sys_pidfd_send_signal(Call& call) {
   return signal != 0 ? process->queue_signal(nullptr, siginfo) : 0;
 }
 
+// A process that ends gives its memory back at once, so there is never one to hurry.
+std::int64_t Process::Impl::sys_process_mrelease(Call& call) {
+  if (call.u32(1) != 0) return -EINVAL;
+  const auto file = std::dynamic_pointer_cast<PidFile>(files.find(call.i32(0)));
+  if (!file) return -EBADF;
+  return kernel.find(file->pid()) != nullptr ? -EINVAL : -ESRCH;
+}
+
 std::int64_t Process::Impl::sys_pidfd_getfd(Call& call) {
   if (call.u32(2) != 0) return -EINVAL;
   const auto file = std::dynamic_pointer_cast<PidFile>(files.find(call.i32(0)));

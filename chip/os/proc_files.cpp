@@ -18,7 +18,18 @@ namespace rubato::chip {
 namespace {
 
 constexpr std::uint64_t kTicks = 100, kNanosecondsPerTick = 1000000000 / kTicks;
-constexpr std::string_view kTasks = "/proc/self/task", kDescriptors = "/proc/self/fd";
+constexpr std::string_view kTasks = "/proc/self/task", kDescriptors = "/proc/self/fd",
+                           kCores = "/sys/devices/system/cpu";
+
+/// The folder of one of the cores.
+bool is_core(std::string_view path, std::uint32_t cores) {
+  constexpr std::string_view kCore = "/cpu";
+  if (!path.starts_with(kCores) || !path.substr(kCores.size()).starts_with(kCore)) return false;
+  path.remove_prefix(kCores.size() + kCore.size());
+  std::uint32_t core = 0;
+  const auto [end, error] = std::from_chars(path.data(), path.data() + path.size(), core);
+  return error == std::errc{} && end == path.data() + path.size() && core < cores;
+}
 
 std::uint64_t folder_number(std::string_view name) {
   std::uint64_t number = 4000;
@@ -82,13 +93,14 @@ std::string Process::Impl::proc_status(const Thread& thread) const {
       peak, size, 0, 0, peak, size, data, size - data, 0, data, stack, size - data, 0, size / 512, 0,
       live_threads());
   const std::uint32_t last = options.cores - 1;
-  return text + fmt::format(
-                    "SigQ:\t{}/{}\nSigPnd:\t{:016x}\nShdPnd:\t{:016x}\nSigBlk:\t{:016x}\nSigIgn:\t{:016x}\n"
-                    "SigCgt:\t{:016x}\nCapInh:\t{:016x}\nCapPrm:\t{:016x}\nCapEff:\t{:016x}\nNoNewPrivs:\t0\n"
-                    "Seccomp:\t0\nCpus_allowed_list:\t{}\nMems_allowed_list:\t0\n",
-                    pending.size() + of.pending.size(), most_pending, of.pending.mask(), pending.mask(),
-                    thread.signal_mask, ignored, caught, 0, 0, 0,
-                    last == 0 ? "0" : fmt::format("0-{}", last));
+  return text +
+         fmt::format(
+             "SigQ:\t{}/{}\nSigPnd:\t{:016x}\nShdPnd:\t{:016x}\nSigBlk:\t{:016x}\nSigIgn:\t{:016x}\n"
+             "SigCgt:\t{:016x}\nCapInh:\t{:016x}\nCapPrm:\t{:016x}\nCapEff:\t{:016x}\nNoNewPrivs:\t{}\n"
+             "Seccomp:\t0\nCpus_allowed_list:\t{}\nMems_allowed_list:\t0\n",
+             pending.size() + of.pending.size(), most_pending, of.pending.mask(), pending.mask(),
+             thread.signal_mask, ignored, caught, 0, 0, 0, settings.has_no_new_privileges ? 1 : 0,
+             last == 0 ? "0" : fmt::format("0-{}", last));
 }
 
 std::string Process::Impl::proc_stat(const Thread& thread, bool of_process) {
@@ -215,14 +227,19 @@ std::vector<ListedFile> Process::Impl::list_proc_folder(const std::string& path)
   } else if (path == kTasks) {
     for (const auto& thread : threads)
       if (thread->state != ThreadState::exited && is_own(*thread)) add(std::to_string(thread->tid), kFolder);
-  } else {
+  } else if (path == kCores) {
+    for (std::uint32_t core = 0; core < options.cores; ++core) add(fmt::format("cpu{}", core), kFolder);
+    for (const char* name : {"online", "possible", "present"}) add(name, kRegular);
+  } else if (path.starts_with(kTasks)) {
     for (const char* name : {"comm", "stat", "status"}) add(name, kRegular);
   }
   return entries;
 }
 
 std::shared_ptr<OpenFile> Process::Impl::open_proc_folder(const std::string& path, std::uint32_t flags) {
-  if (path != kDescriptors && path != kTasks && thread_of_task(path, "") == nullptr) return nullptr;
+  const bool is_there = path == kDescriptors || path == kTasks || path == kCores ||
+                        is_core(path, options.cores) || thread_of_task(path, "") != nullptr;
+  if (!is_there) return nullptr;
   // A process that inherits the descriptor lists what the one that opened it has, as long as that one runs.
   return std::make_shared<ListedFolder>(
       [&kernel = kernel, own = pid, path] {

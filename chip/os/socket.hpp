@@ -34,8 +34,8 @@ struct Outgoing {
 
 /// Things that a call receives besides bytes.
 struct Incoming {
-  bool peeks = false;         ///< asked: what is received stays
-  bool tells_sender = false;  ///< asked: bytes of different senders are not received together
+  bool peeks = false;           ///< asked: what is received stays
+  bool tells_sender = false;    ///< asked: bytes of different senders are not received together
   std::optional<int> sender{};  ///< a process; 0: it was not told
   bool has_source = false;
   SocketAddress source{};

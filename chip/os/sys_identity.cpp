@@ -52,8 +52,10 @@ std::int64_t Process::Impl::sys_sched_getattr(Call& call) {
   if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) < sizeof result ||
       call.u32(2) > AddressSpace::kPageBytes || call.u32(3) != 0)
     return -EINVAL;
-  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
+  const Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  if (thread == nullptr) return -ESRCH;
   result.bytes = sizeof result;
+  result.policy = static_cast<std::uint32_t>(info(*thread).policy);
   return user.put(call.a[1], result) ? 0 : -EFAULT;
 }
 
@@ -64,10 +66,13 @@ std::int64_t Process::Impl::sys_sched_setattr(Call& call) {
   if (!wanted) return -EFAULT;
   if (wanted->bytes != 0 && wanted->bytes < sizeof *wanted) return -E2BIG;
   if (wanted->policy > kMostPolicy || wanted->policy == 4) return -EINVAL;
-  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
+  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  if (thread == nullptr) return -ESRCH;
   const bool is_ordinary = wanted->policy == kOrdinary || wanted->policy == kBatch || wanted->policy == kIdle;
   if (!is_ordinary || wanted->nice < 0) return -EPERM;
-  return wanted->priority == 0 ? 0 : -EINVAL;
+  if (wanted->priority != 0) return -EINVAL;
+  info(*thread).policy = static_cast<int>(wanted->policy);
+  return 0;
 }
 
 }  // namespace rubato::chip

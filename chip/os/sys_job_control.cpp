@@ -1,8 +1,8 @@
 // Job control: groups and sessions of processes, and signals that stop a process and let it go on.
-// Glossary: a *stopped* process has a signal in Child::stopped_by; a *parked* thread of it could run and waits
-// for the process to go on. Threads that waited for something else before go on waiting, but nothing wakes
-// them: they look again when the process goes on.
-// Invariant: no thread of a stopped process is a waiter of a futex, so wakes go to others.
+// Glossary: a *stopped* process has a signal in Child::stopped_by; a *parked* thread of it could run and
+// waits for the process to go on. Threads that waited for something else before go on waiting, but nothing
+// wakes them: they look again when the process goes on. Invariant: no thread of a stopped process is a waiter
+// of a futex, so wakes go to others.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

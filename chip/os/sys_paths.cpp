@@ -83,6 +83,7 @@ std::int64_t Process::Impl::open_path(Call* call, std::int32_t from, const std::
   if (missing < 0 && (missing != -ENOENT || (flags & abi::kCreate) == 0)) return missing;
   if (where.wants_directory && (flags & abi::kCreate) != 0) return -EISDIR;
   if (where.wants_directory) flags |= abi::kDirectory;
+  if (where.absolute == "/dev/tty" && (flags & abi::kPath) == 0) return -ENXIO;  // it has no terminal
   const bool may_write = resolver.may_write(where);
   const bool changes = (flags & abi::kPath) == 0 && ((flags & abi::kAccessMask) != abi::kReadOnly ||
                                                      (flags & abi::kTruncate) != 0 || missing < 0);
@@ -100,7 +101,6 @@ std::int64_t Process::Impl::open_path(Call* call, std::int32_t from, const std::
             where.absolute));
     }
     const bool is_device = S_ISCHR(info.mode) || S_ISBLK(info.mode);
-    if (where.absolute == "/dev/tty" && (flags & abi::kPath) == 0) return -ENXIO;  // it has no terminal
     if (is_device && !where.is_device && (flags & abi::kPath) == 0) {
       log(fmt::format("refused to open the device {}", where.absolute));
       return -EACCES;
@@ -444,8 +444,23 @@ std::int64_t Process::Impl::sys_fchmod(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_fchmodat(Call& call) {
+  call.a[3] = 0;
+  return sys_fchmodat2(call);
+}
+
+std::int64_t Process::Impl::sys_fchmodat2(Call& call) {
+  const std::uint32_t flags = call.u32(3);
+  if ((flags & ~(abi::kAtSymlinkNoFollow | abi::kAtEmptyPath)) != 0) return -EINVAL;
+  if ((flags & abi::kAtEmptyPath) != 0 && call.i32(0) != abi::kAtCwd) {
+    const auto path = user.string(call.a[1], 1);
+    if (path && path->empty()) {
+      call.a[1] = call.a[2];
+      return sys_fchmod(call);
+    }
+  }
   ResolvedPath where;
-  if (const auto error = resolve_for_change(call, 0, 1, Follow::yes, where); error < 0) return error;
+  const Follow follow = follow_unless((flags & abi::kAtSymlinkNoFollow) != 0);
+  if (const auto error = resolve_for_change(call, 0, 1, follow, where); error < 0) return error;
   abi::Stat info{};
   if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
     return error;
@@ -508,6 +523,8 @@ std::int64_t Process::Impl::no_attribute(Call& call, bool follows, std::int64_t 
 }
 
 std::int64_t Process::Impl::sys_setxattr(Call& call) { return no_attribute(call, true, -EOPNOTSUPP); }
+std::int64_t Process::Impl::sys_lsetxattr(Call& call) { return no_attribute(call, false, -EOPNOTSUPP); }
+std::int64_t Process::Impl::sys_fsetxattr(Call& call) { return sys_fgetxattr(call); }
 std::int64_t Process::Impl::sys_getxattr(Call& call) { return no_attribute(call, true, -EOPNOTSUPP); }
 std::int64_t Process::Impl::sys_lgetxattr(Call& call) { return no_attribute(call, false, -EOPNOTSUPP); }
 std::int64_t Process::Impl::sys_fgetxattr(Call& call) {
@@ -515,5 +532,9 @@ std::int64_t Process::Impl::sys_fgetxattr(Call& call) {
 }
 std::int64_t Process::Impl::sys_listxattr(Call& call) { return no_attribute(call, true, 0); }
 std::int64_t Process::Impl::sys_llistxattr(Call& call) { return no_attribute(call, false, 0); }
+std::int64_t Process::Impl::sys_flistxattr(Call& call) { return files.find(call.i32(0)) ? 0 : -EBADF; }
+std::int64_t Process::Impl::sys_removexattr(Call& call) { return no_attribute(call, true, -EOPNOTSUPP); }
+std::int64_t Process::Impl::sys_lremovexattr(Call& call) { return no_attribute(call, false, -EOPNOTSUPP); }
+std::int64_t Process::Impl::sys_fremovexattr(Call& call) { return sys_fgetxattr(call); }
 
 }  // namespace rubato::chip

@@ -76,6 +76,7 @@ Process::Impl::Impl(const Impl& parent, int its_pid, std::shared_ptr<GuestSpace>
       user(memory),
       actions(parent.actions),
       limits(parent.limits),
+      settings(parent.settings),
       nice(parent.nice),
       most_pending(parent.most_pending),
       most_pending_hard(parent.most_pending_hard),
@@ -164,7 +165,7 @@ std::int64_t Process::Impl::clone_process(Call& call, std::uint64_t flags, Addr 
 
   Thread& thread = kernel.create_thread(its_pid);
   ThreadInfo& of_thread = info(thread);
-  of_thread.name = call.info.name;
+  of_thread.inherit(call.info);
   // A process that shares memory and runs beside its parent must not share the stack of handlers.
   if ((flags & abi::kCloneVm) == 0 || (flags & abi::kCloneVfork) != 0)
     of_thread.alternate_stack = call.info.alternate_stack;
@@ -241,16 +242,54 @@ void Process::Impl::end_child(int exit_status, int signal) {
   end_threads(nullptr);
   release_vfork_waiter();
   close_files();
-  for (auto child = kernel.children.begin(); child != kernel.children.end();) {
-    const bool is_orphan = child->second.parent == pid;
-    if (is_orphan) child->second.parent = Child::kInit;
-    child = is_orphan && child->second.has_ended ? kernel.children.erase(child) : std::next(child);
-  }
   const auto here = kernel.processes.find(pid);
   kernel.buried.push_back(std::move(here->second));  // this function is its own
   kernel.processes.erase(here);
+  const std::vector<int> left = leave_children();
   tell_parent(own);
+  tell_orphans(left);
   hang_up(groups);
+}
+
+std::vector<int> Process::Impl::leave_children() {
+  int heir = kernel.children.at(pid).parent;
+  while (heir != Child::kInit && !kernel.children.at(heir).is_subreaper)
+    heir = kernel.children.at(heir).parent;
+  std::vector<int> left;
+  for (auto child = kernel.children.begin(); child != kernel.children.end();) {
+    Child& of = child->second;
+    if (of.parent != pid) {
+      ++child;
+      continue;
+    }
+    of.parent = heir;
+    of.exit_signal = abi::kSigChld;
+    const bool is_gone = of.has_ended && heir == Child::kInit;
+    if (!is_gone) left.push_back(child->first);
+    child = is_gone ? kernel.children.erase(child) : std::next(child);
+  }
+  return left;
+}
+
+void Process::Impl::tell_orphans(const std::vector<int>& left) {
+  for (const int child : left) {
+    const auto found = kernel.children.find(child);
+    Impl* const heir = found != kernel.children.end() ? kernel.find(found->second.parent) : nullptr;
+    if (heir == nullptr || !found->second.has_ended) continue;
+    const abi::Siginfo siginfo = found->second.siginfo(child, abi::kSigChld, Child::News::ended);
+    heir->retry_child_waits();
+    heir->send_signal(nullptr, siginfo);
+  }
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    if (infos[i].death_signal == 0 || std::find(left.begin(), left.end(), infos[i].pid) == left.end())
+      continue;
+    abi::Siginfo siginfo{};  // SI_USER, of the parent
+    siginfo.signo = infos[i].death_signal;
+    siginfo.sender = {pid, kGuestUser, 0};
+    Impl* const process = kernel.find(infos[i].pid);
+    if (process != nullptr && threads[i]->state != ThreadState::exited)
+      process->send_signal(nullptr, siginfo);
+  }
 }
 
 void Process::Impl::tell_parent(const Child& of) {

@@ -28,7 +28,9 @@ bool is_ignored_by_default(int signal) {
 
 constexpr int kStops[] = {abi::kSigStop, abi::kSigTstp, abi::kSigTtin, abi::kSigTtou};
 
-bool is_stop(int signal) { return std::find(std::begin(kStops), std::end(kStops), signal) != std::end(kStops); }
+bool is_stop(int signal) {
+  return std::find(std::begin(kStops), std::end(kStops), signal) != std::end(kStops);
+}
 
 abi::Siginfo sent_by_process(int pid, int signal, std::int32_t code) {
   abi::Siginfo siginfo{};

@@ -42,7 +42,7 @@ struct SenderCredentials {  // ucred
   std::uint32_t uid, gid;
   bool operator==(const SenderCredentials&) const = default;
 };
-constexpr std::uint32_t kNoUser = 65534;  ///< of a sender that was not told
+constexpr std::uint32_t kNoUser = 65534;    ///< of a sender that was not told
 constexpr std::uint64_t kMostPassed = 253;  ///< SCM_MAX_FD
 constexpr std::uint64_t kMostControl = 20480;
 
@@ -272,8 +272,7 @@ std::int64_t Process::Impl::receive_message(Call& call, Socket& socket, Addr at,
   }
   header->control_bytes = control;
   header->flags = (with.is_cut ? kCut : 0u) | (flags & kCloexecFiles);
-  header->flags |=
-      write_control(with, (flags & kCloexecFiles) != 0, header->control, header->control_bytes);
+  header->flags |= write_control(with, (flags & kCloexecFiles) != 0, header->control, header->control_bytes);
   user.put(at, *header);
   return got;
 }

@@ -103,45 +103,39 @@ std::int64_t Process::Impl::sys_getrandom(Call& call) {
   return static_cast<std::int64_t>(bytes);
 }
 
-std::int64_t Process::Impl::sys_prctl(Call& call) {
-  constexpr std::uint64_t kNameBytes = 16;
-  switch (call.i32(0)) {
-    case 15: {  // PR_SET_NAME
-      const auto name = user.string(call.a[1], kNameBytes - 1);
-      if (!name) return -EFAULT;
-      call.info.name = *name;
-      return 0;
-    }
-    case 16: {  // PR_GET_NAME
-      std::array<char, kNameBytes> name{};
-      const std::string text = thread_name(call.thread);
-      std::copy_n(text.begin(), std::min<std::size_t>(text.size(), kNameBytes - 1), name.begin());
-      return user.put(call.a[1], name) ? 0 : -EFAULT;
-    }
-    case 3:
-      return 1;  // PR_GET_DUMPABLE
-    case 4:
-    case 38:
-      return 0;  // PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS
-    default:
-      return -EINVAL;
-  }
-}
+namespace {
 
+struct CapabilityHeader {
+  std::uint32_t version;
+  std::int32_t pid;
+};
+constexpr std::uint32_t kCapabilityVersion = 0x20080522;
+using Capabilities = std::array<std::uint32_t, 6>;  // effective, permitted and inheritable, twice
+
+}  // namespace
+
+// An ordinary user has none, and gets none.
 std::int64_t Process::Impl::sys_capget(Call& call) {
-  struct Header {
-    std::uint32_t version;
-    std::int32_t pid;
-  };
-  const auto header = user.get<Header>(call.a[0]);
+  const auto header = user.get<CapabilityHeader>(call.a[0]);
   if (!header) return -EFAULT;
-  constexpr std::uint32_t kVersion3 = 0x20080522;
-  if (header->version != kVersion3) {
-    user.put(call.a[0], kVersion3);
+  if (header->version != kCapabilityVersion) {
+    user.put(call.a[0], kCapabilityVersion);
     return -EINVAL;
   }
-  const std::array<std::uint32_t, 6> none{};
-  return call.a[1] == 0 || user.put(call.a[1], none) ? 0 : -EFAULT;
+  return call.a[1] == 0 || user.put(call.a[1], Capabilities{}) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_capset(Call& call) {
+  const auto header = user.get<CapabilityHeader>(call.a[0]);
+  if (!header) return -EFAULT;
+  if (header->version != kCapabilityVersion) {
+    user.put(call.a[0], kCapabilityVersion);
+    return -EINVAL;
+  }
+  if (header->pid != 0 && header->pid != call.thread.tid) return -EPERM;
+  const auto wanted = user.get<Capabilities>(call.a[1]);
+  if (!wanted) return -EFAULT;
+  return *wanted == Capabilities{} ? 0 : -EPERM;
 }
 
 std::int64_t Process::Impl::sys_getgroups(Call& call) {
@@ -205,5 +199,7 @@ std::int64_t Process::Impl::sys_setgid(Call& call) { return call.u32(0) == kGues
 std::int64_t Process::Impl::sys_setuid(Call& call) { return call.u32(0) == kGuestUser ? 0 : -EPERM; }
 // Refused (C2), as by a kernel without it: newer C libraries ask at their start and do without.
 std::int64_t Process::Impl::sys_rseq(Call&) { return -ENOSYS; }
+// As by a kernel that was started without Landlock: programs that would confine themselves go on without.
+std::int64_t Process::Impl::sys_landlock_create_ruleset(Call&) { return -EOPNOTSUPP; }
 
 }  // namespace rubato::chip

@@ -40,7 +40,7 @@ std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr s
   if ((flags & abi::kCloneChildClearTid) != 0) child.clear_child_tid = child_tid;
   if ((flags & abi::kCloneParentSetTid) != 0) user.put(parent_tid, tid);
   if ((flags & abi::kCloneChildSetTid) != 0) user.put(child_tid, tid);
-  info(child).name = call.info.name;
+  info(child).inherit(call.info);
   child.signal_mask = call.thread.signal_mask;
   child.affinity = call.thread.affinity;
   if (observer != nullptr) observer->on_runnable(child);
@@ -417,19 +417,28 @@ std::int64_t Process::Impl::sys_sched_setaffinity(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_sched_setscheduler(Call& call) {
-  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
+  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  if (thread == nullptr) return -ESRCH;
   const auto priority = user.get<std::int32_t>(call.a[2]);
   if (!priority) return -EFAULT;
   constexpr std::int32_t kOther = 0, kBatch = 3, kIdle = 5;
+  constexpr std::uint32_t kMostPolicy = 6;
+  if (call.u32(1) > kMostPolicy || call.i32(1) == 4) return -EINVAL;
   if (call.i32(1) != kOther && call.i32(1) != kBatch && call.i32(1) != kIdle) return -EPERM;
-  return *priority == 0 ? 0 : -EINVAL;
+  if (*priority != 0) return -EINVAL;
+  info(*thread).policy = call.i32(1);
+  return 0;
 }
 std::int64_t Process::Impl::sys_sched_setparam(Call& call) {
   const auto priority = user.get<std::int32_t>(call.a[1]);
   if (!priority) return -EFAULT;
   return *priority == 0 ? 0 : -EINVAL;
 }
-std::int64_t Process::Impl::sys_sched_getscheduler(Call&) { return 0; }
+std::int64_t Process::Impl::sys_sched_getscheduler(Call& call) {
+  if (call.i32(0) < 0) return -EINVAL;
+  const Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  return thread != nullptr ? info(*thread).policy : -ESRCH;
+}
 std::int64_t Process::Impl::sys_sched_getparam(Call& call) {
   return user.put<std::int32_t>(call.a[1], 0) ? 0 : -EFAULT;
 }

@@ -111,7 +111,8 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
     for (const auto& argument : options.arguments) text += argument + '\0';
   } else if (path == "/proc/sys/vm/overcommit_memory") {
     text = "1\n";
-  } else if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible") {
+  } else if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible" ||
+             path == "/sys/devices/system/cpu/present") {
     text = cores;
   } else if (auto told = proc_text(path)) {
     text = std::move(*told);

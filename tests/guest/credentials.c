@@ -1,5 +1,5 @@
-// SCM_CREDENTIALS: which process has sent what a local socket receives. Prints nothing that depends on numbers
-// of processes. no-qemu: it compares numbers of processes
+// SCM_CREDENTIALS: which process has sent what a local socket receives. Prints nothing that depends on
+// numbers of processes. no-qemu: it compares numbers of processes
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,8 +19,8 @@ static pid_t pids[kChildren];
 static void receive(int fd, int flags) {
   char bytes[16] = {0}, control[256];
   struct iovec range = {bytes, sizeof bytes - 1};
-  struct msghdr message = {.msg_iov = &range, .msg_iovlen = 1, .msg_control = control,
-                           .msg_controllen = sizeof control};
+  struct msghdr message = {
+      .msg_iov = &range, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
   const long got = recvmsg(fd, &message, flags | MSG_DONTWAIT);
   const struct cmsghdr* const header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
   if (got < 0) {
@@ -34,7 +34,9 @@ static void receive(int fd, int flags) {
     if (who.pid == pids[0]) name = "the first child";
     if (who.pid == pids[1]) name = "the second child";
     printf("'%s' from %s, user %s\n", bytes, name,
-           who.uid == getuid() && who.gid == getgid() ? "this" : who.uid == 65534 ? "none" : "another");
+           who.uid == getuid() && who.gid == getgid() ? "this"
+           : who.uid == 65534                         ? "none"
+                                                      : "another");
   }
   fflush(stdout);
 }
@@ -60,8 +62,8 @@ static void send_from_children(int fd, const char* text) {
 static void name_itself(int fd) {
   char control[CMSG_SPACE(sizeof(struct ucred))] = {0};
   struct iovec range = {"own", 3};
-  struct msghdr message = {.msg_iov = &range, .msg_iovlen = 1, .msg_control = control,
-                           .msg_controllen = sizeof control};
+  struct msghdr message = {
+      .msg_iov = &range, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
   struct cmsghdr* const header = CMSG_FIRSTHDR(&message);
   *header = (struct cmsghdr){CMSG_LEN(sizeof(struct ucred)), SOL_SOCKET, SCM_CREDENTIALS};
   const struct ucred who = {getpid(), getuid(), getgid()};

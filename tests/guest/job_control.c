@@ -31,12 +31,26 @@ static struct Shared* shared;
 
 static const char* in_words(int status) {
   static char text[64];
-  if (WIFEXITED(status)) sprintf(text, "exits with %d", WEXITSTATUS(status));
-  else if (WIFSTOPPED(status)) sprintf(text, "stopped by %d", WSTOPSIG(status));
-  else if (WIFCONTINUED(status)) sprintf(text, "goes on");
-  else sprintf(text, "killed by %d", WTERMSIG(status));
+  if (WIFEXITED(status))
+    sprintf(text, "exits with %d", WEXITSTATUS(status));
+  else if (WIFSTOPPED(status))
+    sprintf(text, "stopped by %d", WSTOPSIG(status));
+  else if (WIFCONTINUED(status))
+    sprintf(text, "goes on");
+  else
+    sprintf(text, "killed by %d", WTERMSIG(status));
   return text;
 }
+
+static int gate[2];
+
+/// A child goes on behind this when its parent has seen what there was to see.
+static void pass(void) {
+  char byte;
+  while (read(gate[0], &byte, 1) != 1) {
+  }
+}
+static void let_pass(void) { write(gate[1], "g", 1); }
 
 static void news(const char* of, pid_t pid) {
   int status = 0;
@@ -51,12 +65,14 @@ static void stops(void) {
   pid_t pid = fork();
   if (pid == 0) {
     raise(SIGSTOP);
+    pass();
     _exit(4);
   }
   news("raise", pid);
   say("told once", waitpid(pid, NULL, WUNTRACED | WCONTINUED | WNOHANG));
   say("continue", kill(pid, SIGCONT));
   news("SIGCONT", pid);
+  let_pass();
   news("end", pid);
 
   pid = fork();
@@ -102,8 +118,10 @@ static void on_child(int signal, siginfo_t* info, void* context) {
 }
 
 static void on_signal(int signal) {
-  if (signal == SIGCONT) ++continuations;
-  else ++handled;
+  if (signal == SIGCONT)
+    ++continuations;
+  else
+    ++handled;
 }
 
 static void tells(int flags, const char* what) {
@@ -114,11 +132,13 @@ static void tells(int flags, const char* what) {
   if (pid == 0) {
     setpgid(0, 0);
     raise(SIGTSTP);
+    pass();
     _exit(6);
   }
   news("child", pid);
   kill(pid, SIGCONT);
   news("child", pid);
+  let_pass();
   news("child", pid);
   printf("%s: %d signals, %d stopped, %d continued, %d ended\n", what, children, stopped, continued, ended);
   fflush(stdout);
@@ -139,6 +159,7 @@ static void handlers(void) {
     raise(SIGCONT);
     shared->count = handled * 10 + continuations;
     raise(SIGSTOP);
+    pass();
     _exit(10 * handled + continuations);
   }
   news("handlers of stops", pid);
@@ -147,6 +168,7 @@ static void handlers(void) {
   usleep(2 * kMillisecond);
   kill(pid, SIGCONT);
   news("goes on", pid);
+  let_pass();
   news("all ran", pid);
   pid = fork();
   if (pid == 0) {
@@ -163,11 +185,13 @@ static void handlers(void) {
     const int first = sigismember(&pending, SIGTSTP) * 2 + sigismember(&pending, SIGCONT);
     raise(SIGTTOU);
     sigpending(&pending);
+    pass();
     _exit(10 * first + sigismember(&pending, SIGCONT));
   }
   news("SIGTTOU stops", pid);
   kill(pid, SIGCONT);
   news("goes on", pid);
+  let_pass();
   news("taken back", pid);
 }
 
@@ -206,14 +230,16 @@ static long milliseconds(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static long wait_word(int value) { return syscall(SYS_futex, &shared->word, FUTEX_WAIT, value, NULL, NULL, 0); }
+static long wait_word(int value) {
+  return syscall(SYS_futex, &shared->word, FUTEX_WAIT, value, NULL, NULL, 0);
+}
 
 static int wait_in(const char* call) {
   if (strcmp(call, "sleep") == 0) {
     const long begin = milliseconds();
-    const struct timespec time = {0, 100 * 1000000};
+    const struct timespec time = {0, 150 * 1000000};
     const int result = nanosleep(&time, NULL);
-    return result != 0 ? errno : milliseconds() - begin >= 150 ? 0 : 1;
+    return result != 0 ? errno : milliseconds() - begin >= 200 ? 0 : 1;
   }
   if (strcmp(call, "epoll") == 0) {
     struct epoll_event event;
@@ -234,7 +260,9 @@ static void waits(void) {
   pid_t pid = fork();
   if (pid == 0) {
     char byte = 0;
-    _exit(read(to[0], &byte, 1) == 1 ? byte : errno);
+    const int end = read(to[0], &byte, 1) == 1 ? byte : errno;
+    pass();
+    _exit(end);
   }
   usleep(3 * kMillisecond);
   kill(pid, SIGSTOP);
@@ -246,6 +274,7 @@ static void waits(void) {
   say("takes nothing", left);
   kill(pid, SIGCONT);
   news("it", pid);
+  let_pass();
   news("reads", pid);
 
   shared->word = 0;
@@ -255,9 +284,10 @@ static void waits(void) {
     if (sleepers[i] == 0) {
       while (shared->word == 0) wait_word(0);
       shared->woken[i] = 1;
+      if (i == 0) pass();
       _exit(i);
     }
-    usleep(3 * kMillisecond);
+    usleep(50 * kMillisecond);
   }
   kill(sleepers[0], SIGSTOP);
   news("the first of two at a futex", sleepers[0]);
@@ -267,18 +297,24 @@ static void waits(void) {
   say("the stopped one", shared->woken[0]);
   kill(sleepers[0], SIGCONT);
   news("it", sleepers[0]);
+  let_pass();
   news("sees the word", sleepers[0]);
 
   const char* const calls[] = {"sleep", "epoll", "sigtimedwait"};
   for (int i = 0; i < 3; ++i) {
     pid = fork();
-    if (pid == 0) _exit(wait_in(calls[i]));
-    usleep(20 * kMillisecond);
+    if (pid == 0) {
+      const int end = wait_in(calls[i]);
+      pass();
+      _exit(end);
+    }
+    usleep(50 * kMillisecond);
     kill(pid, SIGSTOP);
     news(calls[i], pid);
     usleep(200 * kMillisecond);
     kill(pid, SIGCONT);
     news(calls[i], pid);
+    let_pass();
     int status = 0;
     waitpid(pid, &status, 0);
     printf("%s: %s\n", calls[i], WEXITSTATUS(status) == EINTR ? "EINTR" : in_words(status));
@@ -292,6 +328,7 @@ static void waits(void) {
     }
     int status = 0;
     waitpid(child, &status, 0);
+    pass();
     _exit(WEXITSTATUS(status));
   }
   usleep(3 * kMillisecond);
@@ -300,6 +337,7 @@ static void waits(void) {
   usleep(60 * kMillisecond);
   kill(pid, SIGCONT);
   news("it", pid);
+  let_pass();
   news("finds its child", pid);
 }
 
@@ -387,6 +425,7 @@ int main(int argc, char** argv) {
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length] = 0;
   shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pipe(gate);
   stops();
   handlers();
   running();

@@ -1,5 +1,5 @@
-// Descriptors of processes: pidfd_open, CLONE_PIDFD, polls and waits for them, signals by them. Prints nothing that
-// depends on numbers of processes. no-qemu: qemu-riscv64 does not know all of them
+// Descriptors of processes: pidfd_open, CLONE_PIDFD, polls and waits for them, signals by them. Prints
+// nothing that depends on numbers of processes. no-qemu: qemu-riscv64 does not know all of them
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #include "say.h"
 
-enum { kByDescriptor = 3, kNonBlock = O_NONBLOCK };
+enum { kByDescriptor = 3, kNonBlock = O_NONBLOCK, kProcessMrelease = 448 };
 
 static int open_pid(pid_t pid, unsigned flags) { return (int)syscall(SYS_pidfd_open, pid, flags); }
 static int send_to(int fd, int signal, siginfo_t* info, unsigned flags) {
@@ -53,6 +53,7 @@ static void opened(void) {
   memset(&info, 0, sizeof info);
   say("not ended", waitid(kByDescriptor, (id_t)fd, &info, WEXITED | WNOHANG));
   say("of", info.si_pid);
+  say("memory in use", syscall(kProcessMrelease, fd, 0));
   say("stops", send_to(fd, SIGSTOP, NULL, 0));
   say("stopped", waitid(kByDescriptor, (id_t)fd, &info, WSTOPPED));
   printf("%d %d %d\n", info.si_code == CLD_STOPPED, info.si_status, info.si_pid == pid);
@@ -65,6 +66,7 @@ static void opened(void) {
   say("waited for", waitid(kByDescriptor, (id_t)fd, &info, WEXITED));
   printf("%d %d\n", info.si_code == CLD_KILLED, info.si_status);
   say("stays ready", is_ready(fd));
+  say("no memory is left", syscall(kProcessMrelease, fd, 0));
   say("a signal to what is gone", send_to(fd, SIGTERM, NULL, 0));
   say("no child any longer", waitid(kByDescriptor, (id_t)fd, &info, WEXITED));
   say("opened anew", open_pid(pid, 0));
@@ -90,6 +92,8 @@ static void errors(void) {
   say("not a child", waitid(kByDescriptor, (id_t)own, &info, WEXITED));
   say("not of a process", waitid(kByDescriptor, 1, &info, WEXITED));
   say("none", waitid(kByDescriptor, 700, &info, WEXITED));
+  say("memory of nothing", syscall(kProcessMrelease, -1, 0));
+  say("memory with flags", syscall(kProcessMrelease, own, 1));
   say("descriptor -1", waitid(kByDescriptor, (id_t)-1, &info, WEXITED));
   close(own);
 }
@@ -146,7 +150,8 @@ static void from_clone(void) {
   fflush(stdout);
   int fd = -1, pipes[2];
   pipe(pipes);
-  struct clone_args arguments = {.flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&fd, .exit_signal = SIGCHLD};
+  struct clone_args arguments = {
+      .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&fd, .exit_signal = SIGCHLD};
   const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
   if (pid == 0) {
     close(pipes[1]);

@@ -2,8 +2,7 @@
 
 Shells that start processes are compared with those of this computer: qemu-riscv64 executes no RISC-V program.
 
-busybox-static and bash-static are fetched through apt into the build folder, from a package list of its own: the
-machine's apt is neither used nor changed. Skipped, with the reason, where that is impossible.
+busybox-static and bash-static are fetched into the build folder. Skipped, with the reason, where that is impossible.
 """
 # SPDX-License-Identifier: MIT
 
@@ -16,43 +15,11 @@ from pathlib import Path
 
 import pytest
 
+import debian
+
 pytestmark = pytest.mark.long
 
-KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-SOURCE = f"deb [arch=riscv64 signed-by={KEYS}] http://deb.debian.org/debian trixie main\n"
 PACKAGES = {"busybox-static": "bin/busybox", "bash-static": "bin/bash-static"}
-
-
-def fetch(folder: Path) -> str:
-    """Downloads and unpacks the packages. Returns why it could not, or nothing."""
-    for tool in ("apt-get", "dpkg-deb", "qemu-riscv64"):
-        if shutil.which(tool) is None:
-            return f"{tool} is missing"
-    if not KEYS.exists():
-        return f"{KEYS} is missing (package debian-archive-keyring)"
-    apt = folder / "apt"
-    for part in ("lists/partial", "cache/archives/partial", "state"):
-        (apt / part).mkdir(parents=True, exist_ok=True)
-    (apt / "state" / "status").touch()
-    (apt / "sources.list").write_text(SOURCE)
-    (apt / "apt.conf").write_text(
-        f'Dir::Etc::sourcelist "{apt}/sources.list"; Dir::Etc::sourceparts "/dev/null";\n'
-        f'Dir::State "{apt}/state"; Dir::State::status "{apt}/state/status"; Dir::State::lists "{apt}/lists";\n'
-        f'Dir::Cache "{apt}/cache"; APT::Architecture "riscv64"; APT::Architectures "riscv64";\n'
-        'Acquire::Retries "1"; Acquire::http::Timeout "20"; Acquire::Languages "none";\n'
-    )
-    environment = {**os.environ, "APT_CONFIG": str(apt / "apt.conf")}
-    for command in (["apt-get", "update"], ["apt-get", "download", *PACKAGES]):
-        try:
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        except subprocess.TimeoutExpired:
-            return f"{' '.join(command)} took longer than 3 minutes"
-        if done.returncode != 0:
-            return f"{' '.join(command)}: {(done.stderr.strip().splitlines() or ['failed'])[-1]}"
-    for package in PACKAGES:
-        for archive in folder.glob(f"{package}_*_riscv64.deb"):
-            subprocess.run(["dpkg-deb", "-x", archive, folder / "root"], check=True)
-    return ""
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +27,7 @@ def tools(build: Path) -> dict[str, Path]:
     folder = build / "debian-riscv64"
     found = {name: folder / "root" / "usr" / path for name, path in PACKAGES.items()}
     if not all(path.exists() for path in found.values()):
-        folder.mkdir(parents=True, exist_ok=True)
-        if reason := fetch(folder):
+        if reason := debian.unpack(folder, PACKAGES):
             pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
     return found
 

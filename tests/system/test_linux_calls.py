@@ -54,7 +54,8 @@ def run(folder: Path, *command: str | Path) -> str:
 
 
 @pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
-@pytest.mark.parametrize("program", ["rare_calls", "fifos", "bad_buffers", "modes_and_names", "kept_settings"])
+@pytest.mark.parametrize(
+    "program", ["rare_calls", "fifos", "bad_buffers", "modes_and_names", "kept_settings", "more_paths"])
 def test_calls_answer_as_those_of_the_host(
         guests: Path, rubato_chip: Path, tmp_path: Path, program: str, options: list[str]) -> None:
     """The same source, compiled for this computer."""

@@ -101,7 +101,7 @@ def test_processes_stop_and_go_on_as_on_the_host(
     assert on_chip(rubato_chip, WAYS[way], tmp_path, guests / "job_control") == on_host("job_control")
 
 
-@pytest.mark.parametrize("program", ["pidfds", "credentials"])
+@pytest.mark.parametrize("program", ["pidfds", "credentials", "process_settings"])
 @pytest.mark.parametrize("way", ["one core", "four cores", "window, four cores", "fast-forward", "short slices"])
 def test_processes_are_named_as_on_the_host(
     on_host: Callable[..., str], guests: Path, rubato_chip: Path, tmp_path: Path, way: str, program: str

@@ -91,8 +91,8 @@ def test_a_run_without_a_region_is_measured_as_a_whole(rubato_chip: Path, tmp_pa
         command = [rubato_chip, "--no-ff", "--out", tmp_path / "run", tmp_path / "idle", *arguments]
         done = subprocess.run(command, capture_output=True, check=True, text=True)
         summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-        whole = json.loads((tmp_path / "run" / "stats.json").read_text())["run"]["chip"]
-        figures.append((summary["cycles"], whole["cycles"], done.stderr))
+        whole = json.loads((tmp_path / "run" / "stats.json").read_text())["run"]
+        figures.append((summary["cycles"], whole["chip.cycles"], done.stderr))
     (cycles, of_run, said), (of_region, of_second_run, said_of_region) = figures
     assert 0 < cycles == of_run
     assert "the program never called run(): the figures are of the whole run" in said
