@@ -223,7 +223,8 @@ class Loader {
     if (header_.e_entry == 0) refuse("is a shared library, expected an executable");
   }
 
-  /// Where mappings begin: a dynamic loader leaves the addresses of programs to the program that it loads.
+  /// The place is where mappings begin: a dynamic loader leaves the addresses of programs to the program that
+  /// it loads.
   void place_beside_programs() {
     base_ = ElfLimits::highest(memory_);
     limit_ = memory_.size() / 2;

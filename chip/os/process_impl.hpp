@@ -140,7 +140,7 @@ struct Process::Impl final {
   void prepare_for(int signal);
   /// The process is stopped, and the signal does not kill.
   void keep_while_stopped(Thread* target, PendingSignal sent);
-  /// Of a signal that is not ignored and has no handler: the process ends or stops.
+  /// The process ends or stops by a signal that is not ignored and has no handler.
   void take_default_action(int signal);
   /// Until the wait of the call is over.
   void use_mask_for_wait(Call& call, std::uint64_t mask);
@@ -203,7 +203,7 @@ struct Process::Impl final {
   void end_child(int status, int signal);
   /// The children get another parent. @returns those that can still be waited for.
   std::vector<int> leave_children();
-  /// They, and their new parent, hear of it.
+  /// Orphans, and their new parent, hear of it.
   void tell_orphans(const std::vector<int>& left);
   void tell_parent(const Child& of);
   /// A thread of the parent that waits for the end of `pid`, or for it to have its own memory, goes on.
@@ -248,7 +248,7 @@ struct Process::Impl final {
   bool is_orphaned(int group) const;
   /// The groups that have a parent in this process, or by its own one.
   std::vector<int> groups_held() const;
-  /// This process has ended: those of `groups` that are orphaned by that, and stopped, are hung up.
+  /// Hangs up those of `groups` that are orphaned by the end of this process, and stopped.
   void hang_up(const std::vector<int>& groups);
 
   // --- pid_file.cpp

@@ -48,7 +48,7 @@ std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr s
 }
 
 std::int64_t Process::Impl::sys_clone(Call& call) {
-  // One place for two results: a call asks for one of them.
+  // Both results would go to the same place: a call asks for one of them.
   constexpr std::uint64_t kPlaces = abi::kClonePidfd | abi::kCloneParentSetTid;
   if ((call.a[0] & kPlaces) == kPlaces) return -EINVAL;
   return clone_thread(call, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[2]);

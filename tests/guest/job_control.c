@@ -394,7 +394,7 @@ static void groups(char* self) {
   news("one", pid);
   news("other", member);
 
-  // A leader ends, and a stopped process of its group is left to nobody.
+  // A leader ends, and a stopped process of its group is an orphan.
   int told[2];
   pipe(told);
   pid = fork();

@@ -26,7 +26,8 @@ PACKAGES = ["bash-static", "busybox-static", "sqlite3", "lua5.4", "python3-minim
 LAST = "usr/bin/redis-server"  # of the packages that are unpacked
 
 SQL = """create table t(a integer primary key, b text);
-with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into t select x, hex(x * x) from c;
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000)
+insert into t select x, hex(x * x) from c;
 create index i on t(b);
 begin; delete from t where a % 3 = 0; rollback;
 pragma journal_mode = wal;
@@ -56,7 +57,8 @@ print(count, os.read(r, 9), os.waitpid(p, 0)[1])
 open('f', 'w').write('x' * 10000); print(os.stat('f').st_size, sorted(os.listdir('.')), 2 ** 1000 % 97)
 try: os.open('/nope', 0)
 except OSError as error: print(error)"""
-PERL = r"""my %h; $h{$_ % 97} += $_ for 1 .. 5000; print join(',', map {"$_=$h{$_}"} (sort {$a <=> $b} keys %h)[0 .. 4]), "\n";
+PERL = r"""my %h; $h{$_ % 97} += $_ for 1 .. 5000;
+print join(',', map {"$_=$h{$_}"} (sort {$a <=> $b} keys %h)[0 .. 4]), "\n";
 my $s = 'the quick brown fox' x 50; my $n = () = $s =~ /q(u)ick\s+(\w+)/g; print "$n\n";
 pipe(my $r, my $w); if (my $p = fork) { close $w; print scalar <$r>; waitpid $p, 0; print $? >> 8, "\n" }
 else { print $w "kid\n"; exit 5 }
@@ -76,7 +78,7 @@ PROGRAMS: dict[str, tuple[list[str], str]] = {
            "[" + ",".join(f'{{"a":{i},"b":"{"q" * (i % 5)}"}}' for i in range(200)) + "]"),
     "sort": (["sort", "--parallel=4", "-S", "1M", "lines"], ""),
     "tar": (["tar", "cf", "-", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "big", "lines"], ""),
-    "openssl": (["openssl", "dgst", "-sha256", "-sha3-256", "-blake2b512", "big"], ""),
+    "openssl": (["openssl", "dgst", "-sha3-256", "big"], ""),
     "cipher": (["openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-k", "pw", "-S", "0102030405060708", "-in", "big"], ""),
 }  # fmt: skip
 THREADED = {
@@ -96,9 +98,9 @@ CHIPS = {
 def packages(build: Path) -> Path:
     """The folder that has usr."""
     folder = build / "debian-riscv64-programs"
-    if not (folder / "root" / LAST).exists():
-        if reason := debian.unpack(folder, PACKAGES, needed=True):
-            pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
+    is_there = (folder / "root" / LAST).exists()
+    if reason := "" if is_there else debian.unpack(folder, PACKAGES, needed=True):
+        pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
     return folder / "root"
 
 

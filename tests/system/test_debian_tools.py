@@ -26,9 +26,9 @@ PACKAGES = {"busybox-static": "bin/busybox", "bash-static": "bin/bash-static"}
 def tools(build: Path) -> dict[str, Path]:
     folder = build / "debian-riscv64"
     found = {name: folder / "root" / "usr" / path for name, path in PACKAGES.items()}
-    if not all(path.exists() for path in found.values()):
-        if reason := debian.unpack(folder, PACKAGES):
-            pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
+    are_there = all(path.exists() for path in found.values())
+    if reason := "" if are_there else debian.unpack(folder, PACKAGES):
+        pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
     return found
 
 
@@ -192,7 +192,7 @@ def test_a_shell_runs_processes_as_on_the_host(
     assert chip.returncode == min(host.returncode, 1), chip.stderr.decode(errors="replace")
 
 
-@pytest.mark.parametrize("cores", [1, 4])
+@pytest.mark.parametrize("cores", [4])
 def test_bash_controls_jobs_as_on_the_host(
     cores: int, tools: dict[str, Path], rubato_chip: Path, tmp_path: Path
 ) -> None:
