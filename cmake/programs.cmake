@@ -4,8 +4,10 @@
 #   rubato_program(NAME source...)       bin/NAME-serial (serial engine) and bin/NAME-native (native engine) for the host,
 #                                        and guest/NAME for the chip
 #   rubato_host_program(NAME source... [WITH collection...])   the same without the chip
-#   rubato_collection(NAME source...)    sources that several host programs have, compiled once an engine: the object
-#                                        libraries NAME_serial and NAME_native
+#   rubato_collection(NAME source... [ENGINE_FREE file...])    sources that several host programs have, compiled once an
+#                                        engine: the object libraries NAME_serial and NAME_native. Those among them named
+#                                        as ENGINE_FREE include nothing of include/rubato and are compiled once for both
+#                                        engines: the library NAME_engine_free, which both bring
 find_package(CLI11 REQUIRED)
 find_package(Boost REQUIRED)
 find_package(TBB QUIET)  # optional: the peers that some applications are compared with
@@ -32,9 +34,21 @@ function(rubato_link_program target engine sources)
 endfunction()
 
 function(rubato_collection name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ENGINE_FREE")
+  set(sources ${arg_UNPARSED_ARGUMENTS})
+  set(engine_free)
+  if(arg_ENGINE_FREE)
+    list(TRANSFORM arg_ENGINE_FREE PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(REMOVE_ITEM sources ${arg_ENGINE_FREE})
+    set(engine_free ${name}_engine_free)
+    rubato_together(arg_ENGINE_FREE ${engine_free} ${arg_ENGINE_FREE})
+    add_library(${engine_free} STATIC ${arg_ENGINE_FREE})
+    target_link_libraries(${engine_free} PRIVATE rubato_options Boost::headers)
+  endif()
   foreach(engine ${RUBATO_ENGINES})
-    add_library(${name}_${engine} OBJECT ${ARGN})
-    rubato_link_program(${name}_${engine} ${engine} "${ARGN}")
+    add_library(${name}_${engine} OBJECT ${sources})
+    rubato_link_program(${name}_${engine} ${engine} "${sources}")
+    target_link_libraries(${name}_${engine} PUBLIC ${engine_free})
   endforeach()
 endfunction()
 
