@@ -56,9 +56,11 @@ std::map<unsigned, unsigned> read_nodes(const fs::path& root) {
   std::map<unsigned, unsigned> node_of;
   const fs::path nodes = root / "sys/devices/system/node";
   const auto online = parse_cpu_list(first_line(nodes / "online"));
-  for (const unsigned node : online.value_or(std::vector<unsigned>{})) {
+  if (!online) return node_of;
+  for (const unsigned node : *online) {
     const auto cpus = parse_cpu_list(first_line(nodes / ("node" + std::to_string(node)) / "cpulist"));
-    for (const unsigned cpu : cpus.value_or(std::vector<unsigned>{})) node_of[cpu] = node;
+    if (!cpus) continue;
+    for (const unsigned cpu : *cpus) node_of[cpu] = node;
   }
   return node_of;
 }
