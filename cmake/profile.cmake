@@ -20,9 +20,9 @@ if(RUBATO_PROFILE STREQUAL "use" AND NOT IS_DIRECTORY "${RUBATO_PROFILE_DATA}")
                       "'${RUBATO_PROFILE_DATA}'; run tools/build release-pgo, which makes it")
 endif()
 
-# rubato_profiled(LIBRARY source...): these sources are compiled, and programs with LIBRARY linked, as RUBATO_PROFILE
-# says. Other sources of LIBRARY stay as they are, so a compiler cache has their objects.
-function(rubato_profiled library)
+# rubato_profiled(PROGRAM source...): these sources are compiled, and PROGRAM is linked, as RUBATO_PROFILE says. Other
+# sources of PROGRAM stay as they are, so a compiler cache has their objects.
+function(rubato_profiled program)
   if(NOT RUBATO_PROFILE)
     return()
   endif()
@@ -34,5 +34,5 @@ function(rubato_profiled library)
     list(APPEND flags -fprofile-use=${RUBATO_PROFILE_DATA} -fprofile-partial-training -Wno-missing-profile)
   endif()
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${flags})
-  target_link_options(${library} INTERFACE ${flags})
+  target_link_options(${program} PRIVATE ${flags})
 endfunction()
