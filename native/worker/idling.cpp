@@ -35,8 +35,8 @@ bool Idling::can_find_work() const {
   for (unsigned w = 0; w < shared_.workers(); ++w) {
     const SeenByOthers& seen = shared_.worker(w).seen;
     if (seen.has_published()) return true;
-    if (may_take && (w == worker_.index ? seen.has_ready_pools() : worker_.pools.may_steal_from(seen)))
-      return true;
+    const bool is_choosy = w != worker_.index && shared_.pools.have_places();
+    if (may_take && (is_choosy ? worker_.pools.may_steal_from(seen) : seen.has_ready_pools())) return true;
     if (shared_.worker(w).forking.has_any()) return true;
   }
   return false;

@@ -76,7 +76,9 @@ void Sharing::measure(std::uint64_t now) {
   };
   const std::uint64_t chunk = std::clamp(worth_ticks() / ticks_a_task, least, policy::kMostChunk);
   // Ready pools that this worker does not take next.
-  const std::uint64_t ready = worker_.has_pools ? worker_.pools.offered() : 0;
+  const std::uint64_t ready = !worker_.has_pools            ? 0
+                              : shared_.pools.have_places() ? worker_.pools.offered()
+                                                            : worker_.seen.ready.size();
   const std::uint64_t pools = ready != 0 && ring.is_empty() ? ready - 1 : ready;
   const bool is_phase_shared = shared_.order.is_shared.load(std::memory_order_relaxed);
   if (!is_running && worker_.ordered.is_inline() && shared_.order.left >= 2 &&

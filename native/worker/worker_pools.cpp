@@ -85,7 +85,6 @@ unsigned WorkerPools::tasks_for_here(const TaskPool& pool, unsigned most) const 
 
 /// The ready pools of another worker that this one may take. Their places are a guess until it has them.
 std::uint64_t WorkerPools::allowed(unsigned word, std::uint64_t bits) const {
-  if (!shared_.pools.have_places()) return bits;
   std::uint64_t allowed = 0;
   for (; bits != 0; bits &= bits - 1) {
     const auto bit = static_cast<unsigned>(std::countr_zero(bits));
@@ -101,9 +100,7 @@ bool WorkerPools::may_steal_from(const SeenByOthers& other) const {
 }
 
 unsigned WorkerPools::offered() const {
-  const ReadySet<StdAtomics>& ready = worker_.seen.ready;
-  if (!shared_.pools.have_places()) return ready.size();
-  return ready.size([this](unsigned word, std::uint64_t bits) {
+  return worker_.seen.ready.size([this](unsigned word, std::uint64_t bits) {
     std::uint64_t offered = 0;
     for (; bits != 0; bits &= bits - 1) {
       const auto bit = static_cast<unsigned>(std::countr_zero(bits));
@@ -132,10 +129,9 @@ bool WorkerPools::take_from(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
     times_left_ = 0;
   }
   unsigned last = last_claimed_;
-  const unsigned index =
-      is_own
-          ? set.claim(rank, last)
-          : set.claim(rank, last, [this](unsigned word, std::uint64_t bits) { return allowed(word, bits); });
+  const auto may_take = [this](unsigned word, std::uint64_t bits) { return allowed(word, bits); };
+  const bool is_choosy = !is_own && shared_.pools.have_places();
+  const unsigned index = is_choosy ? set.claim(rank, last, may_take) : set.claim(rank, last);
   if (index == kNoPool) return false;
   TaskPool& pool = is_shared ? shared_.pools[index] : shared_.pools.pinned(worker_.index);
   if (is_shared) last_claimed_ = last;

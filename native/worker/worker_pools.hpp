@@ -24,6 +24,7 @@ class WorkerPools {
   /// A batch of this priority into the ring, from a pool of this worker's or, to steal it, of another's.
   bool take_own(ReadySet<StdAtomics>& set, unsigned rank) { return take_from(set, rank, true); }
   bool steal(ReadySet<StdAtomics>& set, unsigned rank) { return take_from(set, rank, false); }
+  // Once pools have places (SharedPools::have_places()):
   /// Whether another worker has a ready pool that this one may take.
   bool may_steal_from(const SeenByOthers& other) const;
   /// How many of its ready pools others may take, about.
