@@ -182,6 +182,7 @@ void Engine::drop_between_runs() {
   take_turn_between_runs(RunTurn::Taker::run, errors::drop_in_run);
   const GivesBack gives_back(*this);
   drop_pending();
+  end_in_next_run(cells);
 }
 
 }  // namespace rubato::inline v0::native

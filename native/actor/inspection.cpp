@@ -123,17 +123,21 @@ std::uint64_t size_of(const MessageNode* node) {
     size += engine::is_of_program(*node->type) ? 1 : 0;
   return size;
 }
-std::uint64_t waiting_in(const Mailbox& mailbox) {
+std::uint64_t waiting_in(Mailbox& mailbox) {
   std::uint64_t size = size_of(mailbox.head());
   if (mailbox.head() == nullptr && mailbox.last_taken() != nullptr)
     size = size_of(mailbox.last_taken()->next.load(std::memory_order_acquire));
-  if ((mailbox.flags & Cell::kUrgent) == 0 || mailbox.extras == nullptr) return size;
+  const bool is_urgent = (mailbox.life().load(std::memory_order_relaxed) & Cell::kHasUrgentLane) != 0;
+  if (!is_urgent || mailbox.extras == nullptr) return size;
   const auto& lanes = mailbox.extras->lanes;
   return size + size_of(lanes.high.first()) + size_of(lanes.normal.first()) + (lanes.last != nullptr ? 1 : 0);
 }
 bool is_living(Mailbox& mailbox) {
-  return (mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) == 0 && mailbox.type != nullptr &&
-         mailbox.type != &engine::no_behavior() && (mailbox.flags & Cell::kEnded) == 0;
+  if ((mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) != 0) return false;
+  if (mailbox.type == nullptr || mailbox.type == &engine::no_behavior()) return false;
+  // First: a handler on the actor's own thread may change the flags meanwhile.
+  const bool is_in_handler = mailbox.extras != nullptr && mailbox.extras->is_away;
+  return is_in_handler || (mailbox.flags & Cell::kEnded) == 0;
 }
 
 sem_t signals;

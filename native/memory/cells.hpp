@@ -108,7 +108,7 @@ void mark_mailboxes(CellHeap& cells);
 /// come to them. Actors that such threads construct meanwhile, and messages that these send to themselves,
 /// are not touched.
 void clear_mailboxes(CellHeap& cells);
-/// Behind that: actors that were to end, but whose last turn was dropped, end in the next run. @throws
+/// After it: actors that were to end, but whose last turn was dropped, end in the next run. @throws
 /// std::bad_alloc: some of them with their next message only
 void end_in_next_run(CellHeap& cells);
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -303,6 +304,46 @@ TEST(ActorsFromOutside, MayBeSpawnedWhileRunsFail) {
     for (const Newborn::address& actor : mine) actor.stop();
   run();
   EXPECT_EQ(Newborn::destroyed, std::uint64_t{kThreads} * (kActors - kActors / 7));
+}
+
+/// The sender gets an error, so that nothing is lost silently.
+TEST(ActorsFromOutside, AreRefusedBesideARunThatNothingHoldsOpenWithoutADeadLetter) {
+  std::atomic<std::uint64_t> handled = 0;
+  std::atomic<int> wrong = 0;
+  const auto fragile = spawn<Fragile>(handled, wrong);
+  const std::uint64_t dead = all_dead();
+  std::string said;
+  create<nonspec>(
+      [&] {
+        std::thread([&] {
+          try {
+            fragile.send(Numbered{0, 0});
+          } catch (const TaskError& e) {
+            said = e.what();
+          }
+        }).join();
+      },
+      {});
+  run();
+  EXPECT_NE(said.find("Numbered is created by another thread"), std::string::npos) << said;
+  EXPECT_EQ(all_dead(), dead);
+  EXPECT_EQ(handled, 0u);
+  fragile.stop();
+  run();
+}
+
+TEST(ActorsFromOutside, EndInTheNextRunIfTheirLastMessageIsDropped) {
+  const ActorCounters before = actor_counters();
+  std::atomic<std::uint64_t> handled = 0;
+  std::atomic<int> wrong = 0;
+  spawn<Fragile>(handled, wrong).stop();
+  spawn<Fragile>(handled, wrong).kill();
+  EXPECT_THROW(spawn<Newborn>(6), std::runtime_error);
+  native::drop_pending();
+  run();
+  const ActorCounters after = actor_counters();
+  EXPECT_EQ(after.spawned - before.spawned, 3u);
+  EXPECT_EQ(after.stopped - before.stopped, 3u);
 }
 
 }  // namespace

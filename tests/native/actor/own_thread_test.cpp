@@ -111,6 +111,36 @@ TEST_P(OwnThread, IsListedWhileItsHandlerBlocks) {
 struct Number {
   int n;
 };
+/// Each message is put aside once, which changes the cell's flags.
+struct Stashing : behavior<Number> {
+  explicit Stashing(std::atomic<int>& handled) : handled_(handled) {}
+  void on(Number number) {
+    if (std::exchange(was_stashed_, !was_stashed_)) {
+      ++handled_;
+    } else {
+      stash(number);
+      unstash_all();
+    }
+  }
+  std::atomic<int>& handled_;
+  bool was_stashed_ = false;
+};
+
+/// For the thread sanitizer.
+TEST_P(OwnThread, StashesWhileItIsListed) {
+  constexpr int kMessages = 200;
+  std::atomic<int> handled{0};
+  const auto stashing = spawn<Stashing>(kOwn, handled);
+  native::Hold hold = native::hold();
+  std::thread runner([] { run(); });
+  for (int i = 0; i < kMessages; ++i) stashing.send(Number{i});
+  while (handled < kMessages) EXPECT_EQ(living_actors().size(), 1u);
+  hold.close();
+  runner.join();
+  stashing.stop();
+  run();
+}
+
 struct Counting : behavior<Number> {
   explicit Counting(std::atomic<int>& sum) : sum_(sum) {}
   void on(Number number) { sum_ += number.n; }
