@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "actors/bounds.hpp"
 #include "actors/lifecycle.hpp"
+#include "base/function_names.hpp"
 #include "native/actor/own_thread.hpp"
 #include "native/memory/cells.hpp"
 #include "native/worker/shared.hpp"
@@ -58,6 +60,13 @@ void drop_message(std::uint64_t to, MessageNode* node) {
     drop_contents(to, node);
   }
   engine::free_node(node);
+}
+
+void refuse_message(MessageNode* node) {
+  const std::string type = engine::function_name(nullptr, *node->type->type);
+  engine::destroy_payload(node);
+  engine::free_node(node);
+  throw TaskError(errors::foreign_thread(type));
 }
 
 namespace {

@@ -14,5 +14,8 @@ namespace rubato::inline v0::native {
 void drop_lanes(engine::Cell& cell, DeadLetter::Cause cause);
 /// A message that is in no mailbox, of a failed run or of a reader that has lost.
 void drop_message(std::uint64_t to, engine::MessageNode* node);
+/// A message that a thread sends beside a run that nothing holds open. No dead letter: its sender gets the
+/// error. @throws TaskError
+[[noreturn]] void refuse_message(engine::MessageNode* node);
 
 }  // namespace rubato::inline v0::native

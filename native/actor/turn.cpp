@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "actors/bounds.hpp"
@@ -505,14 +504,6 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
   return true;
 }
 
-/// A message that another thread sends beside a run is no dead letter: its sender gets the error.
-[[noreturn]] void refuse(MessageNode* node) {
-  const std::string type = engine::name_of_type(*node->type->type);
-  engine::destroy_payload(node);
-  engine::free_node(node);
-  throw TaskError(errors::foreign_thread(type));
-}
-
 [[gnu::noinline]] bool push_from_outside(std::uint64_t to, MessageNode* node,
                                          std::chrono::nanoseconds patience) {
   ThreadState& self = engine::this_thread();
@@ -522,7 +513,7 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
     drop_message(to, node);
     return true;
   }
-  if (!self.is_worker && the_shared().is_stranger()) refuse(node);
+  if (!self.is_worker && the_shared().is_stranger()) refuse_message(node);
   if (!self.is_worker && push_directly(static_cast<OutsideThread&>(self), to, node)) return true;
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   if (!self.is_worker && !count_from_outside(to, node, patience)) {
