@@ -104,7 +104,7 @@ void Report::process() {
   add("max_connections", context_.settings.max_connections);
   add("curr_connections", numbers_.current);
   add("total_connections", numbers_.total);
-  add("rejected_connections", numbers_.rejected);
+  if (context_.settings.maxconns_fast) add("rejected_connections", numbers_.rejected);
   add("connection_structures", numbers_.current);
   add("response_obj_oom", sum(Count::response_oom));
   add("response_obj_count", numbers_.current);

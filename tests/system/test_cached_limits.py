@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -75,3 +76,65 @@ def receive(client: socket.socket, n: int) -> bytes:
         assert part, f"closed after {parts!r}"
         parts += part
     return parts
+
+
+def statistics(client: socket.socket) -> dict[str, str]:
+    """By a connection that is there: another one would be beyond the limit."""
+    client.sendall(b"stats\r\n")
+    answer = b""
+    while not answer.endswith(b"END\r\n"):
+        answer += client.recv(1 << 16)
+    return dict(re.findall(r"STAT (\S+) ([^\r]*)\r\n", answer.decode()))
+
+
+def connect_and_ask(server: Running) -> socket.socket:
+    client = server.connect()
+    client.sendall(b"mn\r\n")
+    return client
+
+
+def served(server: Running) -> socket.socket:
+    """A connection that the server has taken; those that have just been closed may still count."""
+    while True:
+        client = connect_and_ask(server)
+        try:
+            if client.recv(100) == b"MN\r\n":
+                return client
+        except ConnectionResetError:
+            pass
+        client.close()
+        time.sleep(0.01)
+
+
+def test_connections_beyond_the_limit_are_told_so(start: Start) -> None:
+    server = start("-c", "5")
+    clients = [served(server) for _ in range(5)]
+    before = int(statistics(clients[0])["rejected_connections"])
+    for _ in range(3):
+        with server.connect() as beyond:  # it has sent nothing, whose loss would reset the connection
+            assert beyond.recv(100) == b"ERROR Too many open connections\r\n"
+            assert beyond.recv(1) == b""
+    now = statistics(clients[0])
+    assert int(now["rejected_connections"]) == before + 3
+    assert now["curr_connections"] == "5" and now["accepting_conns"] == "1"
+    clients.pop().close()
+    clients.append(served(server))
+    for client in clients:
+        client.close()
+    assert server.stop() == 0
+
+
+def test_connections_beyond_the_limit_wait_for_their_turn(start: Start) -> None:
+    server = start("-c", "5", "-o", "no_maxconns_fast")
+    clients = [served(server) for _ in range(6)]  # with the sixth the server stops to accept
+    waiting = [connect_and_ask(server) for _ in range(3)]
+    now = statistics(clients[0])
+    assert now["curr_connections"] == "6" and now["accepting_conns"] == "0" and int(now["listen_disabled_num"]) >= 1
+    assert "rejected_connections" not in now  # as in memcached
+    for client in clients[:4]:
+        client.close()
+    for client in waiting:
+        assert receive(client, 4) == b"MN\r\n"
+    for client in clients + waiting:
+        client.close()
+    assert server.stop() == 0
