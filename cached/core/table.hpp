@@ -78,8 +78,9 @@ class Table {
     say_moved(index);
   }
   void say_moved(std::size_t index) { moved_.store(index + 1); }
-  /// Inside all item sections; returns the old array for the caller to free outside.
-  std::vector<Item*> end_expansion() { return std::exchange(old_, {}); }
+  /// Inside all item sections. Leaves the old array in `old`, which is empty, for the caller to free outside.
+  /// GCC 12 fails to compile a vector that is returned by value with -fgnu-tm and without optimization.
+  void end_expansion(std::vector<Item*>& old) { old.swap(old_); }
 
   /// Calls f for each item of a bucket of the current size, inside its item section; it may remove that item.
   std::size_t size() const { return buckets_.size(); }

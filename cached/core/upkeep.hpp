@@ -63,7 +63,7 @@ class CacheUpkeep : public CacheMover<D> {
     }
     if (table.next_bucket() < table.old_size()) return true;
     std::vector<Item*> old;
-    this->discipline_.all_items_section([&] { old = table.end_expansion(); });
+    this->discipline_.all_items_section([&] { table.end_expansion(old); });
     this->discipline_.has_grown();
     return false;
   }
