@@ -4,10 +4,11 @@
 #   rubato_program(NAME source...)       bin/NAME-serial (serial engine) and bin/NAME-native (native engine) for the host,
 #                                        and guest/NAME for the chip
 #   rubato_host_program(NAME source... [WITH collection...])   the same without the chip
-#   rubato_collection(NAME source... [ENGINE_FREE file...])    sources that several host programs have, compiled once an
+#   rubato_collection(NAME source... [ENGINE_FREE file...] [TOGETHER file...])    sources that several host programs have, compiled once an
 #                                        engine: the object libraries NAME_serial and NAME_native. Those among them named
 #                                        as ENGINE_FREE include nothing of include/rubato and are compiled once for both
-#                                        engines: the library NAME_engine_free, which both bring
+#                                        engines: the library NAME_engine_free, which both bring. Those named as TOGETHER
+#                                        are compiled as one source for each engine
 find_package(CLI11 REQUIRED)
 find_package(Boost REQUIRED)
 find_package(TBB QUIET)  # optional: the peers that some applications are compared with
@@ -34,7 +35,7 @@ function(rubato_link_program target engine sources)
 endfunction()
 
 function(rubato_collection name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ENGINE_FREE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ENGINE_FREE;TOGETHER")
   set(sources ${arg_UNPARSED_ARGUMENTS})
   set(engine_free)
   if(arg_ENGINE_FREE)
@@ -44,6 +45,12 @@ function(rubato_collection name)
     rubato_together(arg_ENGINE_FREE ${engine_free} ${arg_ENGINE_FREE})
     add_library(${engine_free} STATIC ${arg_ENGINE_FREE})
     target_link_libraries(${engine_free} PRIVATE rubato_options Boost::headers)
+  endif()
+  if(arg_TOGETHER)
+    list(TRANSFORM arg_TOGETHER PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(REMOVE_ITEM sources ${arg_TOGETHER})
+    rubato_together(together ${name} ${arg_TOGETHER})
+    list(APPEND sources ${together})
   endif()
   foreach(engine ${RUBATO_ENGINES})
     add_library(${name}_${engine} OBJECT ${sources})
