@@ -259,6 +259,17 @@ void Process::Impl::log(const std::string& sentence) const { kernel.log(sentence
 // --- dispatch
 // ------------------------------------------------------------------------------------------------
 
+class Process::Impl::InCall {
+ public:
+  InCall(Kernel& its_kernel, Thread& thread) : kernel_(its_kernel) { kernel_.in_call = &thread; }
+  ~InCall() { kernel_.in_call = nullptr; }
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+
+ private:
+  Kernel& kernel_;
+};
+
 Process::Impl::Handler Process::Impl::handler_of(std::uint64_t number) {
   constexpr std::size_t kTableSize = 512;
   static const std::array<Handler, kTableSize> table = [] {
@@ -323,9 +334,9 @@ SyscallOutcome Process::Impl::syscall(Thread& thread) {
   thread.regs.reservation = HartState::kNoReservation;
 
   report_lost_page(thread);
-  kernel.in_call = &thread;
+  // To its very end: a signal that the call has unblocked may end the process, too.
+  const InCall in_call(kernel, thread);
   const std::int64_t result = is_exited ? 0 : perform(call);
-  kernel.in_call = nullptr;
   const bool is_gone = is_exited || call.outcome == SyscallOutcome::moved;
   if (is_gone && files_changed && !kernel.is_over) retry_file_waits();
   if (const auto end = end_of_process()) return *end;

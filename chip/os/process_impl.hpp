@@ -78,6 +78,7 @@ struct Process::Impl final {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  class InCall;  ///< the time of a call, in which its thread leaves its core by itself
   using Handler = std::int64_t (Impl::*)(Call&);
   static Handler handler_of(std::uint64_t number);
 

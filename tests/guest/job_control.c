@@ -101,6 +101,16 @@ static void stops(void) {
   printf("%s\n", in_words(status));
 
   pid = fork();
+  if (pid == 0) {
+    sigset_t set, old;
+    sigfillset(&set);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    raise(SIGTERM);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    _exit(1);
+  }
+  news("unblocks a signal", pid);
+  pid = fork();
   if (pid == 0) raise(SIGSTOP), _exit(1);
   news("stopped", pid);
   kill(pid, SIGKILL);

@@ -192,7 +192,7 @@ def test_a_shell_runs_processes_as_on_the_host(
     assert chip.returncode == min(host.returncode, 1), chip.stderr.decode(errors="replace")
 
 
-@pytest.mark.parametrize("cores", [4])
+@pytest.mark.parametrize("cores", [1, 4])
 def test_bash_controls_jobs_as_on_the_host(
     cores: int, tools: dict[str, Path], rubato_chip: Path, tmp_path: Path
 ) -> None:
