@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -117,3 +118,56 @@ def test_the_command_gives_a_program_of_ones_own_the_same_result_by_any_path(
     paths = ["./sssp", "folder/../sssp", str(tmp_path / "sssp")]
     cycles = [rubato.run(p, cores=4, fast_forward=False, arguments=SSSP).summary.cycles for p in paths]
     assert len(set(cycles)) == 1, cycles
+
+
+RECORDS = ["--trace", "--interval", "5000", "--instructions", "--trace-from", "3000", "--trace-cycles", "1000"]
+AROUND = [
+    ("job_control", ["--cores", "4"], []),
+    ("process_storm", ["--cores", "3", "--set", "core.model=window", *RECORDS], ["5"]),
+    ("files", ["--cores", "2", "--set", "coherence.protocol=flask", *RECORDS], []),
+    ("sssp", ["--cores", "16", "--set", "task.mayspec=spec", *RECORDS], SSSP),
+]
+
+
+def records(folder: Path) -> dict[str, bytes]:
+    """All that a run leaves, but for the host's time and memory."""
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for of_the_host in ("log.txt", "progress.json"):
+        assert found.pop(of_the_host)
+    summary = json.loads(found["summary.json"])
+    assert summary.pop("host")["seconds"] > 0
+    return {**found, "summary.json": json.dumps(summary).encode()}
+
+
+@pytest.mark.parametrize(("program", "options", "arguments"), AROUND, ids=[name for name, _, _ in AROUND])
+def test_the_host_around_a_run_leaves_no_trace(
+    program: str, options: list[str], arguments: list[str], rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
+    """Another environment, standard input, priority, number of processors and load."""
+    other = {"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path), "MALLOC_PERTURB_": "85",
+             "MALLOC_ARENA_MAX": "1", **{f"UNUSED_{i}": "x" * i for i in range(200)}}  # fmt: skip
+    results = []
+    for environment in ({"PATH": "/usr/bin"}, {"PATH": "/bin", **other}):
+        place = tmp_path / "work"
+        place.mkdir()
+        around = ["nice", "-n", "5", "taskset", "-c", str(min(os.sched_getaffinity(0)))] if results else []
+        busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)] if results else []
+        try:
+            done = subprocess.run(
+                [*around, rubato_chip, "--quiet", "--out", "run", *options, guests / program, *arguments],
+                cwd=place,
+                env=environment,
+                stdin=None if results else subprocess.DEVNULL,
+                capture_output=True,
+                check=True,
+            )
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+        results.append((done.stdout, records(place / "run")))
+        shutil.rmtree(place)
+    (first_output, first), (second_output, second) = results
+    assert second_output == first_output
+    assert sorted(second) == sorted(first)
+    assert [name for name in first if first[name] != second[name]] == []
