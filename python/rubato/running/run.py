@@ -32,7 +32,7 @@ def run(
     force: bool = False,
     **more: Any,
 ) -> Run:
-    """Runs `program` (an application's name, or a path to a static RISC-V executable) and returns its `Run`.
+    """Runs `program` (an application's name, or a path to a RISC-V executable) and returns its `Run`.
 
     `arguments` are the program's, as a list or as one string that is split as a shell splits it (so in plans, too).
     `more` are the other fields of `RunSpec`: trace, interval, series, max_cycles, roi, verify, ...

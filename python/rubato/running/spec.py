@@ -34,7 +34,7 @@ EARLIER_NAMES = {"capsules": "capalloc"}
 
 @dataclass
 class RunSpec:
-    """One run. `program` is an application's name, or a path to a static RISC-V executable (chip) or to a program of
+    """One run. `program` is an application's name, or a path to a RISC-V executable (chip) or to a program of
     this machine (native, serial). Values whose types nothing has checked go through checked()."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -258,7 +258,7 @@ class RunSpec:
             raise UsageError("the program's name is empty; `rubato apps` lists the applications.")
         path = Path(self.program).expanduser()
         if path.is_dir():
-            kind = "a static RISC-V executable" if self.engine == "chip" else "an executable of this machine"
+            kind = "a RISC-V executable" if self.engine == "chip" else "an executable of this machine"
             raise UsageError(f"{self.program} is a directory; the program is {kind}.")
         if path.is_file():
             return path if self.engine == "chip" else path.resolve()
