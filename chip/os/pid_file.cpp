@@ -21,6 +21,10 @@ std::int64_t Process::Impl::install_pidfd(int whom, std::uint32_t flags) {
   return install(std::make_shared<PidFile>(whom, has_ended, abi::kReadWrite | flags), true);
 }
 
+std::shared_ptr<PidFile> Process::Impl::pid_file(int descriptor) const {
+  return std::dynamic_pointer_cast<PidFile>(files.find(descriptor));
+}
+
 std::int64_t Process::Impl::sys_pidfd_open(Call& call) {
   if ((call.u32(1) & ~abi::kNonBlock) != 0 || call.i32(0) <= 0) return -EINVAL;
   if (!kernel.children.contains(call.i32(0)))
@@ -32,7 +36,7 @@ std::int64_t Process::Impl::sys_pidfd_send_signal(Call& call) {
   constexpr std::int32_t kTkill = -6;  // SI_TKILL
   const std::int32_t signal = call.i32(1);
   if (call.u32(3) != 0) return -EINVAL;
-  const auto file = std::dynamic_pointer_cast<PidFile>(files.find(call.i32(0)));
+  const auto file = pid_file(call.i32(0));
   if (!file) return -EBADF;
   abi::Siginfo siginfo{};
   siginfo.signo = signal;
@@ -53,14 +57,14 @@ std::int64_t Process::Impl::sys_pidfd_send_signal(Call& call) {
 // A process that ends gives its memory back at once, so there is never one to hurry.
 std::int64_t Process::Impl::sys_process_mrelease(Call& call) {
   if (call.u32(1) != 0) return -EINVAL;
-  const auto file = std::dynamic_pointer_cast<PidFile>(files.find(call.i32(0)));
+  const auto file = pid_file(call.i32(0));
   if (!file) return -EBADF;
   return kernel.find(file->pid()) != nullptr ? -EINVAL : -ESRCH;
 }
 
 std::int64_t Process::Impl::sys_pidfd_getfd(Call& call) {
   if (call.u32(2) != 0) return -EINVAL;
-  const auto file = std::dynamic_pointer_cast<PidFile>(files.find(call.i32(0)));
+  const auto file = pid_file(call.i32(0));
   if (!file) return -EBADF;
   Impl* const process = kernel.find(file->pid());
   if (process == nullptr) return -ESRCH;

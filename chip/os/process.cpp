@@ -142,6 +142,10 @@ Thread* Process::Impl::find_any_thread(std::int64_t tid) const {
   return thread->state == ThreadState::exited ? nullptr : thread;
 }
 
+Thread* Process::Impl::named_thread(const Call& call) const {
+  return call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+}
+
 Thread* Process::Impl::find_thread(std::int64_t tid) {
   Thread* const thread = find_any_thread(tid);
   return thread != nullptr && is_own(*thread) ? thread : nullptr;

@@ -37,6 +37,8 @@
 
 namespace rubato::chip {
 
+class PidFile;
+
 /// The guest's address space, from below: image and brk heap, mappings, stack, trampoline.
 struct Layout {
   explicit Layout(const AddressSpace& memory)
@@ -102,6 +104,8 @@ struct Process::Impl final {
   Thread* find_thread(std::int64_t tid);
   /// A thread of any process, or null.
   Thread* find_any_thread(std::int64_t tid) const;
+  /// The thread that a call's first argument names, 0 for its own, or null.
+  Thread* named_thread(const Call& call) const;
   Thread& main_thread() const { return *threads[static_cast<std::size_t>(pid - kFirstTid)]; }
   std::size_t live_threads() const;
   /// Blocks the calling thread; its result comes from wake().
@@ -256,6 +260,8 @@ struct Process::Impl final {
   // --------------------------------------------------------------------------------------------
   /// A descriptor of the process `whom`, or -errno.
   std::int64_t install_pidfd(int whom, std::uint32_t flags);
+  /// The file of a descriptor of a process, or null.
+  std::shared_ptr<PidFile> pid_file(int descriptor) const;
 
   // --- sys_memory.cpp
   // ----------------------------------------------------------------------------------------

@@ -30,11 +30,20 @@ std::int64_t Process::Impl::sys_setgroups(Call&) { return -EPERM; }
 std::int64_t Process::Impl::sys_sched_rr_get_interval(Call& call) {
   constexpr std::int64_t kSlice = 3000000;  // of an ordinary thread, as Linux has it by default
   if (call.i32(0) < 0) return -EINVAL;
-  if (call.i32(0) != 0 && find_any_thread(call.i32(0)) == nullptr) return -ESRCH;
+  if (named_thread(call) == nullptr) return -ESRCH;
   return user.put(call.a[1], abi::Timespec{0, kSlice}) ? 0 : -EFAULT;
 }
 
 namespace {
+
+bool is_policy(std::uint32_t policy) {
+  constexpr std::uint32_t kNone = 4, kLast = 6;
+  return policy <= kLast && policy != kNone;
+}
+bool is_ordinary_policy(std::uint32_t policy) {
+  constexpr std::uint32_t kOther = 0, kBatch = 3, kIdle = 5;
+  return policy == kOther || policy == kBatch || policy == kIdle;
+}
 
 struct SchedulingAttributes {
   std::uint32_t bytes, policy;
@@ -47,12 +56,24 @@ static_assert(sizeof(SchedulingAttributes) == 48);
 
 }  // namespace
 
+std::int64_t Process::Impl::sys_sched_setscheduler(Call& call) {
+  Thread* const thread = named_thread(call);
+  if (thread == nullptr) return -ESRCH;
+  const auto priority = user.get<std::int32_t>(call.a[2]);
+  if (!priority) return -EFAULT;
+  if (!is_policy(call.u32(1))) return -EINVAL;
+  if (!is_ordinary_policy(call.u32(1))) return -EPERM;
+  if (*priority != 0) return -EINVAL;
+  info(*thread).policy = call.i32(1);
+  return 0;
+}
+
 std::int64_t Process::Impl::sys_sched_getattr(Call& call) {
   SchedulingAttributes result{};
   if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) < sizeof result ||
       call.u32(2) > AddressSpace::kPageBytes || call.u32(3) != 0)
     return -EINVAL;
-  const Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  const Thread* const thread = named_thread(call);
   if (thread == nullptr) return -ESRCH;
   result.bytes = sizeof result;
   result.policy = static_cast<std::uint32_t>(info(*thread).policy);
@@ -60,16 +81,14 @@ std::int64_t Process::Impl::sys_sched_getattr(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_sched_setattr(Call& call) {
-  constexpr std::uint32_t kOrdinary = 0, kBatch = 3, kIdle = 5, kMostPolicy = 6;
   if (call.a[1] == 0 || call.i32(0) < 0 || call.u32(2) != 0) return -EINVAL;
   const auto wanted = user.get<SchedulingAttributes>(call.a[1]);
   if (!wanted) return -EFAULT;
   if (wanted->bytes != 0 && wanted->bytes < sizeof *wanted) return -E2BIG;
-  if (wanted->policy > kMostPolicy || wanted->policy == 4) return -EINVAL;
-  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  if (!is_policy(wanted->policy)) return -EINVAL;
+  Thread* const thread = named_thread(call);
   if (thread == nullptr) return -ESRCH;
-  const bool is_ordinary = wanted->policy == kOrdinary || wanted->policy == kBatch || wanted->policy == kIdle;
-  if (!is_ordinary || wanted->nice < 0) return -EPERM;
+  if (!is_ordinary_policy(wanted->policy) || wanted->nice < 0) return -EPERM;
   if (wanted->priority != 0) return -EINVAL;
   info(*thread).policy = static_cast<int>(wanted->policy);
   return 0;

@@ -405,7 +405,7 @@ std::int64_t Process::Impl::sys_waitid(Call& call) {
   if (query.kind == kGroup && query.id == 0) query.id = kernel.children.at(pid).group;
   if (query.kind == kPidfd && query.id < 0) return -EINVAL;
   if (query.kind == kPidfd) {
-    const auto file = std::dynamic_pointer_cast<PidFile>(files.find(query.id));
+    const auto file = pid_file(query.id);
     if (!file) return -EBADF;
     query.id = file->pid();
     query.may_not_wait = (file->flags & abi::kNonBlock) != 0;

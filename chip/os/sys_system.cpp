@@ -112,27 +112,29 @@ struct CapabilityHeader {
 constexpr std::uint32_t kCapabilityVersion = 0x20080522;
 using Capabilities = std::array<std::uint32_t, 6>;  // effective, permitted and inheritable, twice
 
+/// 0, or an error. The caller of a call with another version hears of the one that is there.
+std::int64_t read_header(UserMemory& user, Addr at, CapabilityHeader& header) {
+  const auto given = user.get<CapabilityHeader>(at);
+  if (!given) return -EFAULT;
+  header = *given;
+  if (header.version == kCapabilityVersion) return 0;
+  user.put(at, kCapabilityVersion);
+  return -EINVAL;
+}
+
 }  // namespace
 
 // An ordinary user has none, and gets none.
 std::int64_t Process::Impl::sys_capget(Call& call) {
-  const auto header = user.get<CapabilityHeader>(call.a[0]);
-  if (!header) return -EFAULT;
-  if (header->version != kCapabilityVersion) {
-    user.put(call.a[0], kCapabilityVersion);
-    return -EINVAL;
-  }
+  CapabilityHeader header{};
+  if (const std::int64_t error = read_header(user, call.a[0], header); error != 0) return error;
   return call.a[1] == 0 || user.put(call.a[1], Capabilities{}) ? 0 : -EFAULT;
 }
 
 std::int64_t Process::Impl::sys_capset(Call& call) {
-  const auto header = user.get<CapabilityHeader>(call.a[0]);
-  if (!header) return -EFAULT;
-  if (header->version != kCapabilityVersion) {
-    user.put(call.a[0], kCapabilityVersion);
-    return -EINVAL;
-  }
-  if (header->pid != 0 && header->pid != call.thread.tid) return -EPERM;
+  CapabilityHeader header{};
+  if (const std::int64_t error = read_header(user, call.a[0], header); error != 0) return error;
+  if (header.pid != 0 && header.pid != call.thread.tid) return -EPERM;
   const auto wanted = user.get<Capabilities>(call.a[1]);
   if (!wanted) return -EFAULT;
   return *wanted == Capabilities{} ? 0 : -EPERM;

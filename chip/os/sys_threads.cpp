@@ -130,7 +130,7 @@ std::int64_t Process::Impl::sys_set_robust_list(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_get_robust_list(Call& call) {
-  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  const Thread* thread = named_thread(call);
   if (thread == nullptr) return -ESRCH;
   if (!user.writable(call.a[1], 8) || !user.writable(call.a[2], 8)) return -EFAULT;
   user.put<std::uint64_t>(call.a[1], thread->robust_list);
@@ -393,7 +393,7 @@ std::int64_t Process::Impl::sys_sched_yield(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_sched_getaffinity(Call& call) {
-  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  const Thread* thread = named_thread(call);
   if (thread == nullptr) return -ESRCH;
   const std::uint64_t bytes = (options.cores + 63) / 64 * 8;
   if (call.a[1] < bytes || call.a[1] % 8 != 0) return -EINVAL;
@@ -405,7 +405,7 @@ std::int64_t Process::Impl::sys_sched_getaffinity(Call& call) {
 
 // Cores that do not exist are left out, as Linux does; in a task region workers keep their cores.
 std::int64_t Process::Impl::sys_sched_setaffinity(Call& call) {
-  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  Thread* const thread = named_thread(call);
   if (thread == nullptr) return -ESRCH;
   std::vector<std::uint64_t> mask((options.cores + 63) / 64, 0);
   if (!user.read(call.a[2], mask.data(), std::min<std::uint64_t>(call.a[1], mask.size() * 8))) return -EFAULT;
@@ -416,19 +416,6 @@ std::int64_t Process::Impl::sys_sched_setaffinity(Call& call) {
   return 0;
 }
 
-std::int64_t Process::Impl::sys_sched_setscheduler(Call& call) {
-  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
-  if (thread == nullptr) return -ESRCH;
-  const auto priority = user.get<std::int32_t>(call.a[2]);
-  if (!priority) return -EFAULT;
-  constexpr std::int32_t kOther = 0, kBatch = 3, kIdle = 5;
-  constexpr std::uint32_t kMostPolicy = 6;
-  if (call.u32(1) > kMostPolicy || call.i32(1) == 4) return -EINVAL;
-  if (call.i32(1) != kOther && call.i32(1) != kBatch && call.i32(1) != kIdle) return -EPERM;
-  if (*priority != 0) return -EINVAL;
-  info(*thread).policy = call.i32(1);
-  return 0;
-}
 std::int64_t Process::Impl::sys_sched_setparam(Call& call) {
   const auto priority = user.get<std::int32_t>(call.a[1]);
   if (!priority) return -EFAULT;
@@ -436,7 +423,7 @@ std::int64_t Process::Impl::sys_sched_setparam(Call& call) {
 }
 std::int64_t Process::Impl::sys_sched_getscheduler(Call& call) {
   if (call.i32(0) < 0) return -EINVAL;
-  const Thread* const thread = call.i32(0) == 0 ? &call.thread : find_any_thread(call.i32(0));
+  const Thread* const thread = named_thread(call);
   return thread != nullptr ? info(*thread).policy : -ESRCH;
 }
 std::int64_t Process::Impl::sys_sched_getparam(Call& call) {
