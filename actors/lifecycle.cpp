@@ -9,6 +9,7 @@
 #include "actors/children.hpp"
 #include "actors/timers.hpp"
 #include "base/function_names.hpp"
+#include "rubato/actor/actor.hpp"
 #include "rubato/actor/probe.hpp"
 #include "rubato/actor/spawn.hpp"
 
@@ -149,6 +150,16 @@ void forget_behavior(Cell& cell) {
   cell.flags |= Cell::kStopping;
   if (cell.extras != nullptr && !cell.extras->name.empty())
     forget_name(std::exchange(cell.extras->name, std::string()));
+}
+
+void drop_of_failed_run(std::uint64_t to, MessageNode* node) {
+  if (node->type == &message_type<StopMessage> && is_alive(to)) cell_of(to)->flags |= Cell::kStopping;
+  dead_letter(to, node, DeadLetter::Cause::run_failed);
+}
+void clear_flags_of_failed_run(Cell& cell) {
+  const bool waits_for_restart = cell.extras != nullptr && cell.extras->waits_for_restart;
+  cell.flags &= static_cast<std::uint8_t>(
+      ~(Cell::kUnstashed | Cell::kMuted | Cell::kEnding | (waits_for_restart ? 0 : Cell::kWaiting)));
 }
 
 CellOptions cell_options(const Spawn& options) {

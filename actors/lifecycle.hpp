@@ -72,6 +72,16 @@ std::string describe(const Cell& cell);
 /// destroyed.
 void dead_letter(std::uint64_t to, MessageNode* node, DeadLetter::Cause cause);
 
+/// The same for a message of a failed run, while nothing runs. An actor that it was to stop ends in the next
+/// run.
+void drop_of_failed_run(std::uint64_t to, MessageNode* node);
+/// Flags about messages of the failed run go. A child goes on waiting to be made again.
+void clear_flags_of_failed_run(Cell& cell);
+/// Whether it ends before it handles another message.
+inline bool is_to_end(const Cell& cell) {
+  return (cell.flags & Cell::kStopping) != 0 || cell.is_killed.load(std::memory_order_relaxed) != 0;
+}
+
 void forget_name(const std::string& name);
 void take_name(const std::string& name, const Cell& cell);
 

@@ -83,7 +83,7 @@ class Actors {
   /// The actor is between two messages.
   void attend(Cell& cell) {
     while (cell.type != nullptr && (cell.flags & Cell::kWaiting) == 0) {
-      if (cell.is_killed.load(std::memory_order_relaxed) != 0 || (cell.flags & Cell::kStopping) != 0) {
+      if (is_to_end(cell)) {
         if (!may_end(cell)) return;
         end(cell);
       } else if ((cell.flags & Cell::kMuted) != 0) {
@@ -175,10 +175,9 @@ class Actors {
     order_with_others();
   }
 
-  /// Drops a message of a run that has failed. An actor that it was to stop ends in the next run.
+  /// Drops a message of a run that has failed.
   static void drop(std::uint64_t to, MessageNode* node) {
-    if (is_alive(to) && node->type == &message_type<StopMessage>) cell_of(to)->flags |= Cell::kStopping;
-    dead_letter(to, node, DeadLetter::Cause::run_failed);
+    drop_of_failed_run(to, node);
     free_node(node);
   }
   void clear() {
@@ -195,9 +194,7 @@ class Actors {
     aside_.clear();
     aside_keys_.clear();
     for (Cell* const cell : all_) {
-      const bool waits_for_restart = cell->extras != nullptr && cell->extras->waits_for_restart;
-      cell->flags &= static_cast<std::uint8_t>(
-          ~(Cell::kUnstashed | Cell::kMuted | Cell::kEnding | (waits_for_restart ? 0 : Cell::kWaiting)));
+      clear_flags_of_failed_run(*cell);
       if (Bounded* const bounded = bounded_of(*cell)) clear_bound(*bounded);
       if (cell->type == nullptr || cell->extras == nullptr) continue;
       while (!cell->extras->unstashed.is_empty()) {
@@ -211,9 +208,7 @@ class Actors {
   /// Actors that were to end when the run failed end in the next run.
   void end_in_next_run() {
     for (Cell* const cell : all_) {
-      const bool is_to_end =
-          (cell->flags & Cell::kStopping) != 0 || cell->is_killed.load(std::memory_order_relaxed) != 0;
-      if (is_to_end && cell->type != nullptr) post(cell->self, make_node<StopMessage>());
+      if (is_to_end(*cell) && cell->type != nullptr) post(cell->self, make_node<StopMessage>());
     }
   }
 

@@ -35,12 +35,6 @@ void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
 
 namespace {
 
-/// While nothing runs. An actor that the message was to stop ends in the next run.
-void drop_contents(std::uint64_t to, MessageNode* node) {
-  if (node->type == &engine::message_type<engine::StopMessage> && engine::is_alive(to))
-    engine::cell_of(to)->flags |= Cell::kStopping;
-  engine::dead_letter(to, node, DeadLetter::Cause::run_failed);
-}
 /// A message of a reader that has lost was never sent.
 void withdraw(MessageNode* node) {
   if (node->type->fail != nullptr) node->type->fail(node, engine::kWithdrawn);
@@ -57,7 +51,7 @@ void drop_message(std::uint64_t to, MessageNode* node) {
   } else if (the_shared().is_running()) {  // a worker drops what it has
     engine::dead_letter(to, node, DeadLetter::Cause::run_failed);
   } else {
-    drop_contents(to, node);
+    engine::drop_of_failed_run(to, node);
   }
   engine::free_node(node);
 }
@@ -97,11 +91,10 @@ void clear_mailboxes(CellHeap& cells) {
     if ((mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) != 0) return;
     const std::uint8_t to_clear = std::exchange(mailbox.to_clear, std::uint8_t{0});
     if (to_clear == 0) return;  // it has begun since, and its turn, if it has one, is there
-    // A child goes on waiting to be made again, and its mailbox looks as if it handled a message.
+    // The mailbox of a child that does looks as if it handled a message.
     const bool waits_for_restart = mailbox.extras != nullptr && mailbox.extras->waits_for_restart;
     if (mailbox.extras != nullptr) {
-      mailbox.flags &= static_cast<std::uint8_t>(
-          ~(Cell::kUnstashed | Cell::kMuted | Cell::kEnding | (waits_for_restart ? 0 : Cell::kWaiting)));
+      engine::clear_flags_of_failed_run(mailbox);
       engine::NodeList& unstashed = mailbox.extras->unstashed;
       while (!unstashed.is_empty()) {
         MessageNode* const node = unstashed.take();
@@ -123,7 +116,7 @@ void clear_mailboxes(CellHeap& cells) {
         is_empty = finished.is_empty;
         continue;
       }
-      drop_contents(mailbox.self, taken.node);
+      engine::drop_of_failed_run(mailbox.self, taken.node);
       if (taken.is_last) {
         taken.node->type = &engine::message_type<engine::KillMessage>;
       } else {
@@ -138,8 +131,7 @@ void end_in_next_run(CellHeap& cells) {
   cells.for_each([](Mailbox& mailbox) {
     const bool is_born = (mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) == 0;
     if (!is_born || mailbox.type == nullptr || (mailbox.flags & Cell::kEnded) != 0) return;
-    if ((mailbox.flags & Cell::kStopping) != 0 || mailbox.is_killed.load(std::memory_order_relaxed) != 0)
-      engine::post(mailbox.self, engine::make_node<engine::StopMessage>());
+    if (engine::is_to_end(mailbox)) engine::post(mailbox.self, engine::make_node<engine::StopMessage>());
   });
 }
 
