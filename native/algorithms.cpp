@@ -101,31 +101,12 @@ void Engine::run_group(TaskGroup& group, void (*start)(void*), void* work) {
   join_with_group(static_cast<OutsideThread&>(engine::attach_thread()), group, start, work);
 }
 
-/// Scope in which a thread creates tasks though it does not have the turn: not while configure() has it.
-class Engine::Joining {
- public:
-  explicit Joining(Engine& engine) : engine_(engine) {
-    const auto is_free = [&turn = engine.turn] { return turn.taker() != RunTurn::Taker::list; };
-    for (;; engine.turn.wait(is_free)) {
-      engine.joining_.fetch_add(1, std::memory_order_seq_cst);
-      if (is_free()) return;
-      engine.joining_.fetch_sub(1, std::memory_order_seq_cst);
-    }
-  }
-  ~Joining() { engine_.joining_.fetch_sub(1, std::memory_order_seq_cst); }
-  Joining(const Joining&) = delete;
-  Joining& operator=(const Joining&) = delete;
-
- private:
-  Engine& engine_;
-};
-
 /// The tasks that `start(work)` creates, and `last`, at once: if the run fails now, either none of them is
 /// destroyed or all are, the last one as the last.
 void Engine::hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work) {
   Chain all;
   try {
-    const Joining joining(*this);
+    const RunTurn::Joining joining(turn);
     const Keeping keeping(self, all);
     start(work);
     all.append(last);

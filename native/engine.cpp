@@ -174,10 +174,10 @@ void Engine::configure(const Options& options) {
     RunTurn& turn;
     ~GivesTurnBack() { turn.give_back(); }
   } gives_back{turn};
-  while (joining_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+  turn.wait_for_joining();
   if (holds() != 0) throw TaskError(errors::configured_beside_hold());
   if (unset_events.count() != 0) throw TaskError(errors::configured_beside_event());
-  if (!inbox.is_empty()) throw TaskError(errors::configured_beside_tasks());
+  if (!drop_given_up_requests(*this)) throw TaskError(errors::configured_beside_tasks());
   build(options, ended);
 }
 Options Engine::options_now() const {

@@ -80,7 +80,6 @@ class Engine : public Shared {
   void drop_tasks();
   void drop_for_own_threads();
   void clear_after_failure();
-  class Joining;
   void hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work);
   void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
   void drop_pending();
@@ -89,9 +88,8 @@ class Engine : public Shared {
   void pause_workers();
   bool is_blocked() const;
 
-  Counters earlier_;                  // of workers that configure() has replaced
-  bool is_caller_pinned_ = true;      // in the next run, if workers are
-  std::atomic<unsigned> joining_{0};  // threads whose algorithms are about to join a run
+  Counters earlier_;              // of workers that configure() has replaced
+  bool is_caller_pinned_ = true;  // in the next run, if workers are
   std::vector<std::thread> threads_;
   std::atomic<std::size_t> left_{0};  // those of threads_ that have left the engine
 };

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 
 namespace rubato::inline v0::native {
 
@@ -29,6 +30,30 @@ class RunTurn {
     change([] {});
   }
   Taker taker() const { return taker_.load(std::memory_order_seq_cst); }
+
+  /// Scope in which a thread creates tasks for a run of another thread: not while a list or configure() has
+  /// the turn, which waits for such threads. See wait_for_joining().
+  class Joining {
+   public:
+    explicit Joining(RunTurn& turn) : turn_(turn) {
+      const auto is_free = [&turn] { return turn.taker() != Taker::list; };
+      for (;; turn.wait(is_free)) {
+        turn.joining_.fetch_add(1, std::memory_order_seq_cst);
+        if (is_free()) return;
+        turn.joining_.fetch_sub(1, std::memory_order_seq_cst);
+      }
+    }
+    ~Joining() { turn_.joining_.fetch_sub(1, std::memory_order_seq_cst); }
+    Joining(const Joining&) = delete;
+    Joining& operator=(const Joining&) = delete;
+
+   private:
+    RunTurn& turn_;
+  };
+  /// For the thread that has the turn as `list`: no other thread is in a Joining scope when it returns.
+  void wait_for_joining() const {
+    while (joining_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+  }
 
   /// Sleeps until the turn is free or `is_done()`, which is called with the lock.
   template <class IsDone>
@@ -67,6 +92,7 @@ class RunTurn {
 
   std::atomic<Taker> taker_{Taker::none};
   std::atomic<unsigned> waiting_{0};
+  std::atomic<unsigned> joining_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
 };

@@ -58,24 +58,29 @@ struct Request {
   }
 };
 
+/// The task that does it. Left in the inbox of a run that has ended before, it does nothing.
+struct LookAtActors {
+  std::shared_ptr<Request> request;
+  void operator()() const {
+    static_cast<Worker&>(*engine::current_thread).timer.leave_out();
+    request->run();
+  }
+};
+
 enum class Worked : std::uint8_t { yes, run_has_ended, too_late };
 
 /// Has `work` done by a task that runs alone. A run that fails drops the task, and another may have begun
 /// since.
 Worked work_alone(const std::function<void()>& work, std::uint64_t until) {
   constexpr std::chrono::milliseconds kBetweenLooks{1};
-  const Hold hold = native::hold();  // the run does not end meanwhile, unless it fails
   Shared& shared = the_shared();
+  const RunTurn::Joining joining(shared.turn);  // first: configure() is not refused because of the hold
+  const Hold hold = native::hold();  // the run does not end meanwhile, unless it fails or has ended already
   const std::uint64_t run = shared.current_run.load();
   if (!shared.is_running()) return Worked::run_has_ended;
   const auto request = std::make_shared<Request>();
   request->work = &work;
-  create<spec>(
-      [request] {
-        static_cast<Worker&>(*engine::current_thread).timer.leave_out();
-        request->run();
-      },
-      {});
+  create<spec>(LookAtActors{request}, {});
   std::unique_lock lock(request->mutex);
   while (request->work != nullptr) {
     request->changed.wait_for(lock, kBetweenLooks);
@@ -88,6 +93,8 @@ Worked work_alone(const std::function<void()>& work, std::uint64_t until) {
   if (request->error != nullptr) std::rethrow_exception(request->error);
   return Worked::yes;
 }
+
+bool is_given_up(const Task* task) { return task->code == &engine::InlineTask<LookAtActors>::code; }
 
 /// False: not before that time of actor_nanoseconds().
 bool while_nothing_runs(const std::function<void()>& work, std::uint64_t until) {
@@ -196,6 +203,25 @@ void answer_signal(int signal, void (*answer)()) {
 }  // namespace rubato::inline v0::engine
 
 namespace rubato::inline v0::native {
+
+bool drop_given_up_requests(Shared& shared) {
+  if (shared.inbox.is_empty()) return true;
+  const Closed scope(shared.reached);
+  Chain arrived = drain_inbox(shared);
+  Chain others;
+  while (!arrived.is_empty()) {
+    Task* const task = arrived.take();
+    if (!is_given_up(task)) {
+      others.append(task);
+      continue;
+    }
+    destroy(task);
+    free_outside(engine::attach_thread(), task);
+  }
+  if (others.is_empty()) return true;
+  shared.push_outside(others.first, others.last);
+  return false;
+}
 
 void say_what_actors_wait_for(Shared& shared) {
   engine::say_what_is_left([&shared](const std::function<void(const Cell&)>& use) {

@@ -9,14 +9,9 @@
 
 namespace rubato::inline v0::native {
 
-/// All that threads outside have created, the turns of actors among it. These push a message first and then
-/// its turn: with none in between, and no turn left, all mailboxes with messages are to be cleared, and those
-/// that get some later have their turns. No code of the program runs meanwhile: it might wait for such a
-/// thread.
-Chain take_inbox(Shared& shared) {
+Chain drain_inbox(Shared& shared) {
   Chain arrived;
   const auto append = [&arrived](Task* task) { arrived.append(task); };
-  shared.reached.close();
   const auto empty_once = [&] {
     unsigned last = 0;
     if (shared.inbox_ready.claim(kNormalRank, last) == kNoPool) return false;
@@ -24,6 +19,16 @@ Chain take_inbox(Shared& shared) {
     return true;
   };
   empty_wholly(shared.inbox, empty_once, [] { std::this_thread::yield(); });
+  return arrived;
+}
+
+/// All that threads outside have created, the turns of actors among it. These push a message first and then
+/// its turn: with none in between, and no turn left, all mailboxes with messages are to be cleared, and those
+/// that get some later have their turns. No code of the program runs meanwhile: it might wait for such a
+/// thread.
+Chain take_inbox(Shared& shared) {
+  shared.reached.close();
+  const Chain arrived = drain_inbox(shared);
   mark_mailboxes(shared.cells);
   shared.reached.open();
   return arrived;

@@ -173,9 +173,14 @@ class Shared {
 /// The engine, as workers share it. The first call starts the engine.
 Shared& the_shared();
 
+/// The tasks in the inbox. Between runs, or while no task runs.
+Chain drain_inbox(Shared& shared);
 /// All that threads outside have created; the mailboxes that have messages are marked, see
 /// mark_mailboxes(). Between runs, or while no task runs.
 Chain take_inbox(Shared& shared);
+/// For configure(), while no thread may create tasks: drops what lists of living actors have left in the
+/// inbox when the run ended before it looked for them. @returns false: there are other tasks, which stay
+bool drop_given_up_requests(Shared& shared);
 /// After a run, while nothing runs: reports asks without an answer, and stashed messages.
 void say_what_actors_wait_for(Shared& shared);
 

@@ -237,6 +237,36 @@ TEST_F(Configure, MayBeCalledBesideThreadsThatReadOptionsAndCounters) {
   EXPECT_EQ(wrong, 0);
 }
 
+/// A monitor asks for the living actors at any time, also at the very end of a run, which may leave its
+/// request behind.
+TEST_F(Configure, IsNotRefusedBesideThreadsThatListActors) {
+  std::atomic<bool> must_end{false};
+  const auto list = [&must_end] {
+    for (; !must_end; std::this_thread::sleep_for(50us)) static_cast<void>(living_actors());
+  };
+  std::thread one(list), other(list);
+  for (unsigned i = 0; i < 500; ++i) {
+    std::atomic<unsigned> sum{0};
+    for (unsigned k = 0; k < i % 5; ++k) create<nonspec>([&sum] { ++sum; }, {});
+    run();
+    EXPECT_EQ(sum, i % 5);
+    EXPECT_EQ(refusal(1 + i % 3), "");
+  }
+  must_end = true;
+  one.join();
+  other.join();
+}
+
+TEST_F(Configure, KeepsTheOrderOfTasksThatItIsRefusedFor) {
+  std::string order;
+  use_workers(1);
+  for (char c = 'a'; c < 'g'; ++c) create<nonspec>([&order, c] { order += c; }, {});
+  EXPECT_THAT(refusal(2), HasSubstr("while there are tasks"));
+  create<nonspec>([&order] { order += 'g'; }, {});
+  run();
+  EXPECT_EQ(order, "abcdefg");
+}
+
 /// Another library's algorithm may begin at any time: it waits, or configure() is refused.
 TEST_F(Configure, MayBeCalledBesideAlgorithmsOfOtherThreads) {
   std::atomic<bool> must_end{false};
