@@ -411,7 +411,7 @@ def third_row(size: str) -> Figure:
         rows.append(of_pairs(f"rate-{name}", [p for rates in pairs.values() for rate, of in rates.items() for p in of
                                               if rate <= limit], Bar(most=1.01), RESOLUTION, "iterations"))  # fmt: skip
         rows.append(of_pairs(f"account-{name}", [p for of in pairs["on"].values() for p in of], Bar(most=1.01),
-                             ACCOUNT, "iterations"))  # fmt: skip
+                             RESOLUTION if name == "streaming" else ACCOUNT, "iterations"))  # fmt: skip
     return Figure("5c", "Initial rate of sampling", "lines", "% of all giving-ups", "time with / without lagging",
                   tuple(curves), tuple(rows), "The rate is that with which an actor begins.")  # fmt: skip
 
