@@ -1,5 +1,5 @@
-// Every key of the configuration, declared once: from here come --set, TOML files, checks, --help-config,
-// run.toml and docs/parameters.md. A key's default is what its member in config.hpp is
+// Every key of the configuration, declared once (keys/): from here come --set, TOML files, checks,
+// --help-config, run.toml and docs/parameters.md. A key's default is what its member in config.hpp is
 // initialized with.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,6 +20,9 @@ using Value = std::variant<bool, std::uint64_t, double, std::string>;
 
 /// A pointer to a key's member; its type is the key's type.
 using Member = std::variant<bool*, std::uint32_t*, std::uint64_t*, double*, std::string*>;
+
+/// The largest of a count: 2^53 - 1, exact as a double.
+inline constexpr double kAnyCount = 9007199254740991.0;
 
 enum class KeyType : std::uint8_t { boolean, integer, number, choice, text };
 
