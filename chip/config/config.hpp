@@ -64,7 +64,7 @@ struct CoherenceSection {
   std::string filter = "dlcbf";           ///< of flask (K49)
   std::string filter_counts = "private";  ///< which lines, private or chip (K47)
   std::string mosaic_probe = "always";    ///< or needed (K37)
-  bool profile = false;                   ///< counts the sharers of lines (K84)
+  bool profile = false;                   ///< counts the sharers of lines, and errors of the filter (K84)
   bool states = false;                    ///< counts L1 hits by the state of the line
   std::uint32_t retries = 1;              ///< of tokenb, before a request is persistent (K43)
   std::uint32_t tokens = 0;               ///< of a line; 0: one a tile (K27)

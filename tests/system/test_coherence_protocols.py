@@ -234,6 +234,28 @@ def test_statistics_say_what_is_in_use_and_who_shares(guests: Path, rubato_chip:
     assert stats["chip.sharing.active"] <= stats["chip.sharing.shared_misses"] <= stats["chip.sharing.misses"]
 
 
+def test_the_profile_says_why_the_filter_errs_and_changes_no_result(
+    guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    runs = {}
+    for profile in ("true", "false"):
+        settings = ["chip.cores=4", "chip.cores_per_tile=1", "coherence.protocol=flask", "coherence.capacity=0.05",
+                    f"coherence.profile={profile}"]  # fmt: skip
+        done = run(rubato_chip, settings, ["--no-ff", "--out", tmp_path / profile, guests / "deferred"])
+        assert done.returncode == 0, done.stderr[-2000:]
+        runs[profile] = json.loads((tmp_path / profile / "stats.json").read_text())["run"]
+    stats = runs["true"]
+
+    def total(name: str) -> float:
+        return float(sum(stats[f"tile.{t}.{name}"] for t in range(4)))
+
+    assert total("directory.false_positives") == total("filter.vain_alike") + total("filter.vain_shared") > 0
+    assert total("filter.vain_regular") <= total("filter.vain_alike")
+    added = stats.keys() - runs["false"].keys()
+    assert all(".filter.vain_" in name or name.startswith("chip.sharing.") for name in added)
+    assert {name: value for name, value in stats.items() if name not in added} == runs["false"]
+
+
 def test_the_trace_draws_a_transaction_from_the_requester_over_its_home(
     guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:

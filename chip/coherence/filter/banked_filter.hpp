@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -33,6 +34,9 @@ class BankedFilter final : public LineFilter {
     return use.bank.may_hold(frame);
   }
   bool is_saturated(LineAddr frame) const override { return bank_of(frame).is_saturated(frame); }
+  std::uint64_t key(LineAddr frame) const override {
+    return bank_of(frame).key(frame) * banks_.size() + bank_index(frame);
+  }
 
  private:
   /// Adds the rows of an access of a bank to those of all.
@@ -48,7 +52,8 @@ class BankedFilter final : public LineFilter {
     Rows& sum;
     Rows before;
   };
-  LineFilter& bank_of(LineAddr frame) const { return *banks_[frame.value & (banks_.size() - 1)]; }
+  std::size_t bank_index(LineAddr frame) const { return frame.value & (banks_.size() - 1); }
+  LineFilter& bank_of(LineAddr frame) const { return *banks_[bank_index(frame)]; }
 
   std::vector<std::unique_ptr<LineFilter>> banks_;
 };

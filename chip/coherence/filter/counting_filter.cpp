@@ -2,6 +2,7 @@
 #include "chip/coherence/filter/counting_filter.hpp"
 
 #include "base/check.hpp"
+#include "base/rng.hpp"
 
 namespace rubato::chip {
 
@@ -47,6 +48,13 @@ bool CountingFilter::is_saturated(LineAddr line) const {
   for (std::uint32_t i = 0; i < h3_.ways(); ++i)
     if (counters_[at.at[i]] == maximum_) return true;
   return false;
+}
+
+std::uint64_t CountingFilter::key(LineAddr line) const {
+  const BloomRows at = h3_.rows(line);
+  std::uint64_t key = 0;
+  for (std::uint32_t i = 0; i < h3_.ways(); ++i) key = mix64(key ^ at.at[i]);
+  return key;
 }
 
 }  // namespace rubato::chip

@@ -22,6 +22,7 @@ class CountingFilter final : public LineFilter {
   void erase(LineAddr line) override;
   bool may_hold(LineAddr line) override;
   bool is_saturated(LineAddr line) const override;
+  std::uint64_t key(LineAddr line) const override;
 
  private:
   H3 h3_;

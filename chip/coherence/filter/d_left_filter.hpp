@@ -56,6 +56,7 @@ class DLeftFilter final : public LineFilter {
   void erase(LineAddr line) override;
   bool may_hold(LineAddr line) override;
   bool is_saturated(LineAddr line) const override;
+  std::uint64_t key(LineAddr line) const override { return hash(line); }
 
   /// Sub-tables that take new cells.
   std::uint32_t sub_tables() const { return sub_tables_; }

@@ -23,6 +23,7 @@ class ExactFilter final : public LineFilter {
   }
   bool may_hold(LineAddr line) override { return lines_.contains(line.value); }
   bool is_saturated(LineAddr) const override { return false; }
+  std::uint64_t key(LineAddr line) const override { return line.value; }
 
  private:
   std::unordered_set<std::uint64_t> lines_;  // looked up, never walked
@@ -34,6 +35,7 @@ class NoFilter final : public LineFilter {
   void erase(LineAddr) override {}
   bool may_hold(LineAddr) override { return true; }
   bool is_saturated(LineAddr) const override { return false; }
+  std::uint64_t key(LineAddr line) const override { return line.value; }
 };
 
 }  // namespace rubato::chip

@@ -28,6 +28,8 @@ class LineFilter {
   /// True if a counter of this line is at its maximum (K53). The home then takes back all lines for which
   /// this is true before it inserts one of them, so that no counter wraps.
   virtual bool is_saturated(LineAddr line) const = 0;
+  /// Lines of one key have the same counters: the filter cannot tell them apart (FilterProfile).
+  virtual std::uint64_t key(LineAddr line) const = 0;
 
   const Rows& rows() const { return rows_; }
 

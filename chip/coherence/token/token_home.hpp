@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chip/coherence/directory/moving_split.hpp"
+#include "chip/coherence/filter/filter_profile.hpp"
 #include "chip/coherence/filter/line_filter.hpp"
 #include "chip/coherence/llc_slice.hpp"
 #include "chip/coherence/token/flights.hpp"
@@ -69,6 +70,7 @@ struct TokenHome {
   bool is_saturated(LineAddr line) const { return filter->is_saturated(frame.of(line)); }
   void insert(LineAddr line) {
     if (filter == nullptr) return;
+    if (profile != nullptr) profile->insert(frame.of(line));
     if (is_saturated(line)) {
       uncounted.push_back(line);
     } else {
@@ -79,13 +81,15 @@ struct TokenHome {
   void erase(LineAddr line) {
     if (filter == nullptr) return;
     --lines_out;
+    if (profile != nullptr) profile->erase(frame.of(line));
     if (std::erase(uncounted, line) == 0) filter->erase(frame.of(line));
   }
 
   LineFrame frame;
   FramedArray<TokenPlace> llc, directory;
-  std::unique_ptr<LineFilter> filter;  // of flask
-  std::unique_ptr<MovingSplit> split;  // if it moves
+  std::unique_ptr<LineFilter> filter;      // of flask
+  std::unique_ptr<FilterProfile> profile;  // of the filter, with coherence.profile
+  std::unique_ptr<MovingSplit> split;      // if it moves
   LineRecords<HomeRecord> lines;
   std::vector<LineAddr> uncounted;  // out, but not in the filter
   std::vector<LineAddr> stalled;

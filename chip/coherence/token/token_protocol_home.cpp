@@ -144,6 +144,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
     if (home.filter != nullptr && !record.line.has_entry && record.line.llc.count == 0) {
       may_be_out = home.may_hold(line);
       if (!may_be_out) count(home.entries.filtered);
+      if (may_be_out && home.profile != nullptr && !is_warming()) home.profile->on_maybe(home.frame.of(line));
     }
   }
   flight.served = ServedBy::llc;

@@ -143,6 +143,8 @@ TokenProtocol::TokenProtocol(const Config& config, TokenPolicy policy, Ports por
     TokenHome& home = homes_.emplace_back(config, entries, directory_assoc_of(config, policy),
                                           parts_.arena.resource(), directory_memory);
     if (policy == TokenPolicy::flask) home.filter = make_filter(config, static_cast<std::uint32_t>(rows));
+    if (home.filter != nullptr && config.coherence.profile)
+      home.profile = std::make_unique<FilterProfile>(*home.filter);
     if (moves) home.split = make_split(config, rows, *home.filter);
   }
 }
@@ -255,6 +257,7 @@ void TokenProtocol::register_stats(StatRegistry& registry) const {
                      &filter->rows().read);
     registry.counter(fmt::format("tile.{}.filter.rows_written", t), "rows",
                      "rows of the filter that were written", &filter->rows().written);
+    if (homes_[t].profile != nullptr) homes_[t].profile->register_stats(registry, t);
     const MovingSplit* const split = homes_[t].split.get();
     if (split == nullptr) continue;
     const auto moving = [&](const char* name, const char* unit, const char* description,

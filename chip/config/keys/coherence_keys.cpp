@@ -69,11 +69,11 @@ void add_coherence_keys(std::vector<Key>& k) {
       "Make an event of each arrival of a request at a tile under tokenb, also where the tile has nothing "
       "of the line: slower, for comparison.",
       kOurs));
-  k.push_back(
-      plain("coherence.profile", RUBATO_MEMBER(coherence.profile),
-            "Count who shares lines, under a protocol by messages: statistics chip.sharing.*; takes host "
-            "memory for each line, and changes no result.",
-            kOurs));
+  k.push_back(plain(
+      "coherence.profile", RUBATO_MEMBER(coherence.profile),
+      "Count who shares lines, under a protocol by messages, and why flask's filter errs: statistics "
+      "chip.sharing.* and tile.T.filter.vain_*; takes host memory for each line, and changes no result.",
+      kOurs));
   k.push_back(
       plain("coherence.states", RUBATO_MEMBER(coherence.states),
             "Count hits of L1 data caches by the state of the line: statistics core.C.l1d.hits_shared, "
