@@ -69,12 +69,14 @@ int main(int argc, char** argv) {
     if (geteuid() == 0 && settings.user.empty()) become_user(settings);
     // The process that goes to the background is the one that has threads.
     rubato::cached::Server server(settings);
-    server.listen();
+    server.bind();
     become_user(settings);
+    server.open_memory_file();
     if (settings.daemon && daemon(1, settings.verbosity > 0))
       throw Error(ExitCode{kOsError}, "-d: cannot go to the background");
     if (settings.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE))
       std::fprintf(stderr, "rubato-cached: -k: memory cannot be locked; raise the limit (ulimit -l)\n");
+    server.open();
     if (!settings.pid_file.empty()) {
       std::FILE* file = std::fopen(settings.pid_file.c_str(), "w");
       if (!file) throw Error(ExitCode{kOsError}, fmt::format("-P: cannot write '{}'", settings.pid_file));

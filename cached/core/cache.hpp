@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "cached/core/upkeep.hpp"
+#include "cached/core/handover.hpp"
 
 namespace rubato::cached {
 
@@ -21,8 +21,8 @@ inline unsigned write_decimal(char* to, std::uint64_t value) {
 }
 
 template <class D>
-class Cache : public CacheUpkeep<D> {
-  using Base = CacheUpkeep<D>;
+class Cache : public CacheHandover<D> {
+  using Base = CacheHandover<D>;
 
  public:
   Cache(const EngineOptions& options, const Clock& clock) : Base(options, clock) {}

@@ -18,6 +18,12 @@ class Clock {
   Clock() : started_wall_(std::time(nullptr) - kOffset), started_(monotonic() - kOffset) { tick(); }
   /// Follows the monotonic clock: a jump of the wall clock changes no expiry.
   void tick() { tick_by(0); }
+  /// Goes on as the clock of an earlier process, so that its times keep their meaning. Before other threads
+  /// read the clock.
+  void go_on_from(std::uint32_t seconds) {
+    started_wall_ = std::time(nullptr) - seconds, started_ = monotonic() - seconds;
+    tick();
+  }
   /// For tests: moves this clock by so many seconds, at once.
   void move(std::int64_t seconds) { tick_by(seconds); }
   /// For tests: stops the clock, or lets it go on.

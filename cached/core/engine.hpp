@@ -161,6 +161,20 @@ struct ItemReport {
   const Item* item;
 };
 
+/// An item as a file keeps it from one process to the next, without key and value.
+struct KeptItem {
+  std::uint64_t cas = 0;
+  std::uint32_t time = 0, expiry = 0, flags = 0, length = 0;
+  std::uint16_t bits = 0;
+  std::uint8_t segment = 0;
+};
+/// The state of a cache that a file keeps beside its items.
+struct KeptState {
+  std::uint64_t cas = 0, flushed_cas = 0;
+  std::uint32_t flushed_until = 0;
+  unsigned hash_power = 0;
+};
+
 struct LruTuning {
   double hot_share = 0.2, warm_share = 0.4, hot_factor = 0.2, warm_factor = 2.0;
   bool segmented = true;
@@ -221,6 +235,24 @@ class CacheEngine {
 
   /// Posted when there is work for the thread that calls `expand`; null if work is not announced.
   virtual Wake* wakes() { return nullptr; }
+
+  // --- from one process to the next: before `start` or after `stop`, by the only thread there is
+  // -------------
+  virtual KeptState kept_state() = 0;
+  /// The cache must not have items yet.
+  virtual void take_back(const KeptState& state) = 0;
+  /// Adds the newest item of each list; `next` leads to the older ones.
+  virtual void newest(std::vector<const Item*>& to) const = 0;
+  /// Whether it has expired or was flushed.
+  virtual bool is_gone(const KeptItem& item) const = 0;
+  /// A private item for that value. Null: there is no room. Nothing is evicted, since items come newest
+  /// first.
+  virtual Item* room_for(Key key, const KeptItem& item) = 0;
+  /// Stores an item of `room_for` as the oldest of its list. False: there is one of that key, and `item` is
+  /// freed.
+  virtual bool take_back(Item* item, Key key, const KeptItem& kept) = 0;
+  /// Frees an item of `room_for`.
+  virtual void give_up(Item* item, Key key) = 0;
 
   // --- reports ---------------------------------------------------------------------------------------------
   virtual const SlabSizes& sizes() const = 0;

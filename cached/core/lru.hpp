@@ -49,6 +49,16 @@ struct Lru {
       head = item;
       ++items, bytes += item->total();
     }
+    /// Behind all others: the oldest.
+    void append(Item* item) {
+      item->next = nullptr, item->previous = tail;
+      if (tail)
+        tail->next = item;
+      else
+        head = item;
+      tail = item;
+      ++items, bytes += item->total();
+    }
     void remove(Item* item) {
       if (item->previous)
         item->previous->next = item->next;

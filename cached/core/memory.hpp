@@ -32,12 +32,27 @@ class CacheMemory : public CacheEngine {
   }
 
   Item* allocate(Key key, std::uint32_t flags, std::uint32_t expiry, std::uint32_t length) override {
+    return make_item(key, flags, expiry, length,
+                     [this](unsigned c, unsigned lru_class) { return take(c, lru_class); });
+  }
+
+  void release(Item* item) override {
+    if (has_fault(Fault::unpinned) && D::peek(item->bits) & Item::kLinked) return;
+    discipline_.item_section(options_.hash(item->key()), [&] { drop(item); });
+  }
+
+ protected:
+  /// A private item whose chunks `take_chunk(class, class of the lists that may give one)` finds; null if it
+  /// finds none.
+  template <class TakeChunk>
+  Item* make_item(Key key, std::uint32_t flags, std::uint32_t expiry, std::uint32_t length,
+                  TakeChunk&& take_chunk) {
     const std::size_t head = item_head_size(key.bytes.size(), options_.cas, flags != 0);
     const std::size_t bytes = std::size_t{length} + 2;
     const bool chained = head + bytes > slabs_.sizes().largest();
     const unsigned c = slabs_.sizes().class_for(chained ? head + sizeof(Item*) : head + bytes);
     const unsigned lru_class = chained ? slabs_.sizes().last() : c;
-    Item* item = take(c, lru_class);
+    Item* item = take_chunk(c, lru_class);
     if (!item) return nullptr;
     item->references = 1;
     item->bits = static_cast<std::uint16_t>((options_.cas ? Item::kHasCas : 0) |
@@ -52,7 +67,7 @@ class CacheMemory : public CacheEngine {
     if (flags) std::memcpy(item->flags_bytes(), &flags, 4);
     if (chained) {
       item->set_first_chunk(nullptr);
-      if (!add_chunks(item, bytes)) {
+      if (!add_chunks(item, bytes, take_chunk)) {
         free(item);
         return nullptr;
       }
@@ -60,12 +75,6 @@ class CacheMemory : public CacheEngine {
     return item;
   }
 
-  void release(Item* item) override {
-    if (has_fault(Fault::unpinned) && D::peek(item->bits) & Item::kLinked) return;
-    discipline_.item_section(options_.hash(item->key()), [&] { drop(item); });
-  }
-
- protected:
   std::uint32_t now() const { return D::now(clock_); }
   Segment first_segment(const Item& item) const {
     if (!segmented_.get()) return kCold;
@@ -81,11 +90,11 @@ class CacheMemory : public CacheEngine {
     return options_.hash({item.payload() + (options_.cas ? 8 : 0), item.key_length});
   }
   bool expired(const Item& item) const { return item.expiry && item.expiry <= now(); }
-  bool flushed(const Item& item) const {
+  bool flushed(const Item& item) const { return flushed(item.cas(), item.time); }
+  bool flushed(std::uint64_t cas, std::uint32_t time) const {
     const std::uint32_t oldest = flushed_until_.get();
-    const std::uint64_t cas = item.cas();
     if (cas && cas <= flushed_cas_.get()) return true;
-    return oldest && item.time <= oldest && oldest <= now();
+    return oldest && time <= oldest && oldest <= now();
   }
 
   // --- inside the item's section ---------------------------------------------------------------------------
@@ -181,13 +190,14 @@ class CacheMemory : public CacheEngine {
   }
 
  private:
-  bool add_chunks(Item* item, std::size_t bytes) {
+  template <class TakeChunk>
+  bool add_chunks(Item* item, std::size_t bytes, TakeChunk&& take_chunk) {
     const SlabSizes& sizes = slabs_.sizes();
     const std::size_t most = sizes.largest() - sizeof(Item);
     Item* last = nullptr;
     while (bytes) {
       const std::size_t part = std::min(bytes, most);
-      Item* chunk = take(sizes.class_for(part + sizeof(Item)), sizes.last());
+      Item* chunk = take_chunk(sizes.class_for(part + sizeof(Item)), sizes.last());
       if (!chunk) return false;
       chunk->bits = Item::kChunk, chunk->references = 1;
       chunk->bytes = static_cast<std::uint32_t>(part);

@@ -54,6 +54,12 @@ class Table {
     old->chain = nullptr;
   }
 
+  /// At least so large, of a table without items that no thread but this one touches.
+  void reserve(unsigned power) {
+    if (power <= power_) return;
+    buckets_.assign(std::size_t{1} << power, nullptr);
+    power_ = power;
+  }
   /// Doubles the table: inside all item sections at once. The items are moved by `move_bucket`.
   void begin_expansion(std::vector<Item*> larger) {
     old_ = std::move(buckets_);

@@ -32,6 +32,8 @@ struct Access {
   class Sequence {
    public:
     RUBATO_CACHED_PURE std::uint64_t next() { return value_.fetch_add(1, std::memory_order_relaxed) + 1; }
+    /// The numbers after `last` are next; before any thread takes one.
+    void go_on_after(std::uint64_t last) { value_.store(last, std::memory_order_relaxed); }
 
    private:
     std::atomic<std::uint64_t> value_{0};

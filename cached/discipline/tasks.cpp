@@ -34,6 +34,7 @@ class ShardedCache final : public CacheEngine {
   unsigned shard_of(std::uint32_t hash) const {
     return static_cast<unsigned>(std::uint64_t{hash} * sections_.size() >> 32);
   }
+  Cache<Alone>& outside(Key key) const { return sections_.outside(shard_of(key.hash)).cache; }
   template <class F>
   auto in(std::uint32_t hash, F&& f) {
     return sections_.in(shard_of(hash), f);
@@ -150,6 +151,36 @@ class ShardedCache final : public CacheEngine {
   LruTuning tuning() const override {
     return sections_.in(0, [](Shard& shard) { return shard.cache.tuning(); });
   }
+
+  // --- from one process to the next, without turns
+  // ----------------------------------------------------------
+  /// Each shard has uniques of its own: the highest goes on for all. An item that a flush has spared may have
+  /// a lower unique than another shard's flush, so the lowest of these holds.
+  KeptState kept_state() override {
+    KeptState all = sections_.outside(0).cache.kept_state();
+    for (unsigned n = 1; n < sections_.size(); ++n) {
+      const KeptState one = sections_.outside(n).cache.kept_state();
+      all.cas = std::max(all.cas, one.cas), all.flushed_cas = std::min(all.flushed_cas, one.flushed_cas);
+      all.flushed_until = std::max(all.flushed_until, one.flushed_until);
+      all.hash_power = std::max(all.hash_power, one.hash_power);
+    }
+    all.hash_power += shard_power_;
+    return all;
+  }
+  void take_back(const KeptState& state) override {
+    KeptState each = state;
+    each.hash_power -= std::min(shard_power_, state.hash_power);
+    for (unsigned n = 0; n < sections_.size(); ++n) sections_.outside(n).cache.take_back(each);
+  }
+  void newest(std::vector<const Item*>& to) const override {
+    for (unsigned n = 0; n < sections_.size(); ++n) sections_.outside(n).cache.newest(to);
+  }
+  bool is_gone(const KeptItem& item) const override { return sections_.outside(0).cache.is_gone(item); }
+  Item* room_for(Key key, const KeptItem& item) override { return outside(key).room_for(key, item); }
+  bool take_back(Item* item, Key key, const KeptItem& kept) override {
+    return outside(key).take_back(item, key, kept);
+  }
+  void give_up(Item* item, Key key) override { outside(key).give_up(item, key); }
 
   // --- reports: sums, of one shard after the other ---------------------------------------------------------
   const SlabSizes& sizes() const override { return sections_.outside(0).cache.sizes(); }

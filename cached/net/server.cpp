@@ -59,16 +59,20 @@ Server::Server(Settings& settings)
     workers_.push_back(std::make_unique<Worker>(context_, *this));
 }
 
-Server::~Server() {
+Server::~Server() { close_listeners(); }
+
+void Server::close_listeners() {
   for (const auto& listener : listeners_) {
     listener->watch.reset();
     ::close(listener->descriptor);
   }
+  listeners_.clear();
 }
 
 void Server::take_signals() {
   std::signal(SIGPIPE, SIG_IGN);  // a client may close while it is answered
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) loop_.on_signal(number, [this] { loop_.stop(); });
+  for (const int number : {SIGINT, SIGTERM}) loop_.on_signal(number, [this] { end(/*graceful=*/false); });
+  loop_.on_signal(SIGUSR1, [this] { end(/*graceful=*/true); });
   loop_.on_signal(SIGHUP, [this] {
     if (!settings_.auth_file.empty() && !read_users())
       std::fprintf(stderr, "rubato-cached: cannot read '%s' again; the users stay as they are\n",
@@ -76,8 +80,7 @@ void Server::take_signals() {
   });
 }
 
-void Server::listen() {
-  take_signals();  // first: a client that can connect can also end the server
+void Server::bind() {
   if (!settings_.auth_file.empty() && !read_users())
     throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password",
                                           settings_.auth_file));
@@ -95,6 +98,21 @@ void Server::listen() {
                 plain ? ListenerKind::plain : usual);
     }
   }
+}
+
+void Server::open_memory_file() {
+  if (!settings_.memory_file.empty()) memory_file_ = std::make_unique<MemoryFile>(settings_.memory_file);
+}
+
+void Server::open() {
+  if (memory_file_)
+    workers_[0]->counters().add(Count::total_items, memory_file_->take_back(*engine_, clock_, context_.hash));
+  take_signals();  // first: a client that can connect can also end the server
+  for (const auto& listener : listeners_)
+    if (::listen(listener->descriptor, settings_.backlog))
+      throw Error(kOsError, fmt::format("cannot listen on '{}': {}", listener->name, std::strerror(errno)));
+  // Last: a start that fails leaves the items to the next one.
+  if (memory_file_) memory_file_->forget();
   say_ports();
 }
 
@@ -143,7 +161,7 @@ void Server::listen_on(const std::string& text, int port, ListenerKind kind) {
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     if (a->ai_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (::bind(descriptor, a->ai_addr, a->ai_addrlen) || ::listen(descriptor, settings_.backlog)) {
+    if (::bind(descriptor, a->ai_addr, a->ai_addrlen)) {
       failure = std::strerror(errno);
       ::close(descriptor);
       if (errno == EADDRNOTAVAIL && a->ai_family == AF_INET6) continue;
@@ -181,7 +199,7 @@ void Server::listen_on_socket() {
   const mode_t before = ::umask(static_cast<mode_t>(~settings_.socket_mask & 0777));
   const bool bound = ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   ::umask(before);
-  if (!bound || ::listen(descriptor, settings_.backlog))
+  if (!bound)
     throw Error(kOsError, fmt::format("cannot listen on '{}': {}", settings_.socket, std::strerror(errno)));
   add_listener(descriptor, fmt::format("unix:{}", settings_.socket), ListenerKind::plain);
 }
@@ -260,7 +278,8 @@ void Server::drop_privileges() {
   for (const auto& worker : workers_) worker->loop().post([&turning] { turning.count_down(); });
   turning.wait();
   cached::drop_privileges({.reads_files = !settings_.auth_file.empty() || tls_ != nullptr,
-                           .removes_files = !settings_.socket.empty() || !settings_.pid_file.empty()});
+                           .removes_files = !settings_.socket.empty() || !settings_.pid_file.empty(),
+                           .keeps_items = memory_file_ != nullptr});
 }
 
 int Server::run() {
@@ -279,11 +298,24 @@ int Server::run() {
   maintainers_.stop();
   for (const auto& worker : workers_) worker->stop();
   engine_->stop();
+  close_listeners();
   if (!settings_.socket.empty()) ::unlink(settings_.socket.c_str());
+  if (memory_file_ && graceful_) save_items();
   return 0;
 }
 
-void Server::end(bool) { loop_.stop(); }
+void Server::save_items() {
+  std::signal(SIGUSR1, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
+  for (const int number : {SIGINT, SIGTERM})
+    std::signal(number, SIG_DFL);  // it can still be ended, without items
+  memory_file_->save(*engine_, clock_);
+}
+
+void Server::end(bool graceful) {
+  if (graceful) graceful_ = true;
+  loop_.stop();
+}
 
 std::string Server::refresh_certificates() {
   if (!tls_) return "Error TLS not enabled";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cached/maintenance/maintainers.hpp"
+#include "cached/memory_file/memory_file.hpp"
 #include "cached/net/worker.hpp"
 #include "cached/protocol/report.hpp"
 #include "cached/tls/tls.hpp"
@@ -16,10 +17,15 @@ namespace rubato::cached {
 
 class Server final : public Service, public ConnectionKeeper {
  public:
-  /// Throws an Error of base/error.hpp if it cannot listen.
+  // Each throws an Error of base/error.hpp if that is not possible.
   explicit Server(Settings& settings);
   ~Server() override;
-  void listen();
+  /// Takes the ports, which no client can connect to yet.
+  void bind();
+  /// As the user that serves: opens the file in which items outlive the server (-e), if there is one.
+  void open_memory_file();
+  /// Takes its items back, and then lets clients connect.
+  void open();
   /// Until a signal or `shutdown` ends it; returns the exit code.
   int run();
 
@@ -44,6 +50,8 @@ class Server final : public Service, public ConnectionKeeper {
     std::string name;
     std::unique_ptr<Loop::Watch> watch;
   };
+  void close_listeners();
+  void save_items();
   void add_listener(int descriptor, std::string name, ListenerKind kind);
   void listen_on(const std::string& address, int port, ListenerKind kind);
   void listen_on_socket();
@@ -60,6 +68,8 @@ class Server final : public Service, public ConnectionKeeper {
   ServerNumbers numbers();
 
   Settings& settings_;
+  std::unique_ptr<MemoryFile> memory_file_;  ///< null without -e
+  std::atomic<bool> graceful_{false};        ///< the stop that was asked for
   Clock clock_;
   EventLog log_;
   std::unique_ptr<CacheEngine> engine_;

@@ -30,6 +30,11 @@ void set_socket_mask(Settings& settings, std::string_view octal) {
   settings.socket_mask = mask;
 }
 
+void set_memory_file(Settings& settings, std::string_view name) {
+  if (name.empty()) throw UsageError("-e needs the name of a file");
+  settings.memory_file = name;
+}
+
 struct ProtocolName {
   std::string_view name, shown;
   Binding binding;
@@ -199,6 +204,14 @@ constexpr Option kByLetter[] = {
      .usual = "20",
      .help = "requests before another connection has its turn",
      .shown = {"reqs_per_event", show<&Settings::requests_per_event>}},
+    {.letter = 'e',
+     .name = "memory-file",
+     .group = Group::memory,
+     .value = takes::Text{set_memory_file},
+     .placeholder = "FILE",
+     .help = "items outlive a graceful stop (SIGUSR1) there, until the next start",
+     .shown = {"memory_file",
+               [](const InForce& now) { return or_null(now.settings.memory_file, "(null)"); }}},
     {.letter = 'C',
      .name = "disable-cas",
      .group = Group::memory,
@@ -284,12 +297,6 @@ constexpr Option kByLetter[] = {
      .value = takes::Refused{": there is no SASL; use -Y with a file of users and passwords"},
      .help = "`-Y` and a file of users",
      .shown = {"auth_enabled_sasl", show_no}},
-    {.letter = 'e',
-     .name = "memory-file",
-     .group = Group::refused,
-     .value = takes::Refused{": there is no file to restart from; items do not outlive the process", true},
-     .help = "nothing: items are in memory and end with the process",
-     .shown = {"memory_file", show_null}},
     {.letter = 'N',
      .name = "napi-ids",
      .group = Group::refused,

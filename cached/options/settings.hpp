@@ -33,6 +33,7 @@ struct Settings {
   std::string user, pid_file, auth_file;
   std::atomic<int> verbosity{0};
   // Cache
+  std::string memory_file;  ///< where items outlive a graceful stop; empty: nowhere
   std::size_t max_bytes = std::size_t{64} << 20;
   bool evict = true, cas = true, preallocate = false;
   double factor = 1.25;

@@ -14,6 +14,7 @@ void require_droppable_privileges();
 struct KeptPrivileges {
   bool reads_files = false;    ///< users (-Y) and certificates (-Z) are read again
   bool removes_files = false;  ///< at the end: the socket (-s), the file of -P
+  bool keeps_items = false;    ///< at the end: the file of -e, which is open, becomes whole
 };
 
 /// All threads lose them, and so do threads that they start from now on. The threads that serve must have

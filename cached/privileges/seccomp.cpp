@@ -122,7 +122,11 @@ void allow_files(Filter& filter, const KeptPrivileges& kept) {
     else
       filter.refuse(call, EACCES, {masked(flags, kWrites, 0)});
   }
-  if (kept.removes_files)
+  if (kept.keeps_items)
+    for (const int call : {SCMP_SYS(pwrite64), SCMP_SYS(fsync), SCMP_SYS(ftruncate), SCMP_SYS(rename),
+                           SCMP_SYS(renameat), SCMP_SYS(renameat2)})
+      filter.allow(call);
+  if (kept.removes_files || kept.keeps_items)
     for (const int call : {SCMP_SYS(unlink), SCMP_SYS(unlinkat)}) filter.allow(call);
   // The C library makes fstat of it, with an empty name.
   filter.allow(SCMP_SYS(newfstatat));

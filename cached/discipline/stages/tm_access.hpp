@@ -146,6 +146,7 @@ class StageAccess : public OnCommit {
   class Sequence {
    public:
     std::uint64_t next() { return add(value_, std::uint64_t{1}); }
+    void go_on_after(std::uint64_t last) { store(value_, last); }
 
    private:
     std::uint64_t value_ = 0;

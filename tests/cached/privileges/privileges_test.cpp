@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -113,6 +114,20 @@ TEST_F(PrivilegesDeathTest, FilesAreReadAndRemovedOnlyIfThatIsKept) {
   const auto removes = [] { return ::unlink("/nonexistent") != 0 && errno == ENOENT; };
   EXPECT_EXIT(end_after({.removes_files = true}, removes), ExitedWithCode(0), "");
   EXPECT_EXIT(end_after({.reads_files = true}, removes), ExitedWithCode(EXIT_FAILURE), about(SYS_unlink));
+}
+
+TEST_F(PrivilegesDeathTest, AnOpenFileIsWrittenAndRenamedOnlyIfThatIsKept) {
+  std::FILE* const file = std::tmpfile();
+  ASSERT_TRUE(file);
+  const auto keeps = [file] {
+    const int descriptor = ::fileno(file);
+    const bool written =
+        ::pwrite(descriptor, "x", 1, 0) == 1 && ::ftruncate(descriptor, 0) == 0 && ::fsync(descriptor) == 0;
+    return written && std::rename("/nonexistent", "/nonexistent") != 0 && errno == ENOENT;
+  };
+  EXPECT_EXIT(end_after({.keeps_items = true}, keeps), ExitedWithCode(0), "");
+  EXPECT_EXIT(end_after({.removes_files = true}, keeps), ExitedWithCode(EXIT_FAILURE), about(SYS_pwrite64));
+  std::fclose(file);
 }
 
 TEST_F(PrivilegesDeathTest, WhatAServerDoesGoesOn) {
