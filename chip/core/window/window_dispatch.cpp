@@ -155,10 +155,10 @@ PipelineStop WindowDispatch::run() {
   PipelineStop stop = PipelineStop::resume;
   Block* block;
   const Insn* insn;
-  bool uses_float = false;
+  bool uses_float = false, is_taken = false;
   Kind kind = Kind::plain;
   IssueSlot slot{};
-  Addr accessed = 0;
+  Addr accessed = 0, jump_target = 0;
   std::uint64_t old_value = 0, stored = 0;
   std::uint8_t flags = 0;
 
@@ -172,14 +172,14 @@ PipelineStop WindowDispatch::run() {
     block = parts.resume.block;
     insn = parts.resume.insn;
     ENTER_FLOAT;
-    goto* labels[static_cast<unsigned>(insn->op)];
+    goto dispatch;
   }
   block = blocks.find(state.hart.pc);
 enter_block:
   insn = block->insns();
   if (point.is_stalled() || point.is_at_limit()) goto out;
   if (const LineAddr line = line_of(block->pc); line != parts.fetch_line && insn->op != Op::fetch_fault) {
-    if (state.task.attempt != nullptr && state.rights.lacks(block->pc, 1)) {
+    if (state.task.attempt != nullptr && state.rights.lacks(block->pc)) {
       if (!is_alone(true)) goto out;
       state.departure.leave_with_fault(FaultKind::fetch_access, block->pc);
       stop = PipelineStop::fault;
@@ -193,21 +193,11 @@ enter_block:
     parts.fetch_line = line;
   }
   ENTER_FLOAT;
-  goto* labels[static_cast<unsigned>(insn->op)];
 
 #define INSN (*insn)
 #define REGS regs
 #define STATE state.hart
 #define PC (block->pc + insn->offset)
-#define PROLOGUE                                                                 \
-  if (!w.make_room(*insn, point, w.stats) || point.is_at_limit()) goto out;      \
-  kind = Kind::plain;                                                            \
-  if (insn->cls == InsnClass::system) {                                          \
-    if (!is_alone(false)) goto out;                                              \
-    GO_ALONE(point.cycle() + 1);                                                 \
-  }                                                                              \
-  if (block->has_float && !w.buffer.is_empty()) flags = float_flags(state.hart); \
-  old_value = regs[insn->rd]
 #define GO_ALONE(complete_) \
   kind = Kind::alone;       \
   slot = { point.cycle(), (complete_), ResultSource::core, nullptr }
@@ -221,12 +211,13 @@ enter_block:
                    : kind == Kind::load  ? commit_.pass_load(*insn, accessed)          \
                    : kind == Kind::store ? commit_.pass_store(*insn, accessed, stored) \
                                          : false))
-#define COMPLETE \
-  if (!PASSES) { \
-    ADD;         \
-    FINISH;      \
-  }              \
-  static_assert(true)
+#define COMPLETE   \
+  do {             \
+    if (!PASSES) { \
+      ADD;         \
+      FINISH;      \
+    }              \
+  } while (false)
 // A branch or an indirect jump, with what the predictor knew of it.
 #define RESOLVE(is_right)                 \
   if (w.is_open()) {                      \
@@ -354,23 +345,13 @@ enter_block:
   if (!is_alone(state.order_fault != OrderFault::fence_passes_stores)) goto out; \
   GO_ALONE(point.cycle())
 // Also ends blocks that no instruction ends: the pseudo-instruction takes no time and does not count.
-#define NEXT_BLOCK()                  \
-  do {                                \
-    if (insn->length != 0) {          \
-      COMPLETE;                       \
-    }                                 \
-    block = blocks.find_next(*block); \
-    goto enter_block;                 \
-  } while (false)
+#define NEXT_BLOCK() goto next_block
 // Refused beside this core model: see Programs::check.
 #define NOTE() RUBATO_CHECK(false, "notes are seen by cores in order")
-#define JUMP(target)                                              \
-  do {                                                            \
-    const Addr to = (target);                                     \
-    COMPLETE;                                                     \
-    if (insn->flags & Insn::kLink) parts.predictor.call(NEXT_PC); \
-    block = blocks.find_taken(*block, to);                        \
-    goto enter_block;                                             \
+#define JUMP(target_)        \
+  do {                       \
+    jump_target = (target_); \
+    goto jump;               \
   } while (false)
 #define JUMP_INDIRECT(target_)                                                                            \
   do {                                                                                                    \
@@ -383,12 +364,11 @@ enter_block:
     if (returns && w.buffer.is_empty()) goto returned;                                                    \
     goto enter_block;                                                                                     \
   } while (false)
-#define BRANCH(condition, target)                                                 \
-  do {                                                                            \
-    const bool taken = (condition);                                               \
-    RESOLVE(parts.predictor.branch(PC, taken));                                   \
-    block = taken ? blocks.find_taken(*block, target) : blocks.find_next(*block); \
-    goto enter_block;                                                             \
+#define BRANCH(condition, target_) \
+  do {                             \
+    is_taken = (condition);        \
+    jump_target = (target_);       \
+    goto branch;                   \
   } while (false)
 #define TRAP(kind_, address_)                                     \
   do {                                                            \
@@ -414,16 +394,47 @@ enter_block:
   REPORT(on_task_read, static_cast<unsigned>(ReadSelector::timestamp), std::uint64_t{state.task.timestamp})
 #define READ_COUNTER(number) read_counter(static_cast<unsigned>(number))
 
-#define RUBATO_INSN(name, ...)                     \
-  op_##name : {                                    \
-    PROLOGUE;                                      \
-    __VA_ARGS__;                                   \
-    COMPLETE;                                      \
-    ++insn;                                        \
-    goto* labels[static_cast<unsigned>(insn->op)]; \
+// Each operation has code of its own for its meaning only. The rest is long: one copy an operation would fill
+// the host's instruction cache.
+dispatch:
+  if (!w.make_room(*insn, point, w.stats) || point.is_at_limit()) goto out;
+  kind = Kind::plain;
+  if (insn->cls == InsnClass::system) {
+    if (!is_alone(false)) goto out;
+    GO_ALONE(point.cycle() + 1);
+  }
+  if (block->has_float && !w.buffer.is_empty()) flags = float_flags(state.hart);
+  old_value = regs[insn->rd];
+  goto* labels[static_cast<unsigned>(insn->op)];
+
+#define RUBATO_INSN(name, ...) \
+  op_##name : {                \
+    __VA_ARGS__;               \
+    goto complete;             \
   }
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
+
+complete:
+  COMPLETE;
+  ++insn;
+  goto dispatch;
+
+branch:
+  RESOLVE(parts.predictor.branch(PC, is_taken));
+  block = is_taken ? blocks.find_taken(*block, jump_target) : blocks.find_next(*block);
+  goto enter_block;
+
+jump:
+  COMPLETE;
+  if (insn->flags & Insn::kLink) parts.predictor.call(NEXT_PC);
+  block = blocks.find_taken(*block, jump_target);
+  goto enter_block;
+
+next_block:
+  if (insn->length != 0) COMPLETE;
+  block = blocks.find_next(*block);
+  goto enter_block;
 
 unlogged:  // a fault goes alone
   if (state.departure.stop == PipelineStop::fault && !is_alone(true)) {
