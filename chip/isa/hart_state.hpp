@@ -22,6 +22,10 @@ struct HartState {
 
   /// x, f and sink as one array, indexed by the uniform register numbers of isa::Insn.
   std::uint64_t* registers() { return reinterpret_cast<std::uint64_t*>(&x); }
+  /// The state whose registers() these are.
+  static HartState& of(std::uint64_t* registers) {
+    return *reinterpret_cast<HartState*>(reinterpret_cast<std::byte*>(registers) - offsetof(HartState, x));
+  }
   const std::uint64_t* registers() const { return reinterpret_cast<const std::uint64_t*>(&x); }
 };
 static_assert(offsetof(HartState, f) == offsetof(HartState, x) + 256 &&

@@ -1,5 +1,5 @@
 // The functional interpreter: semantics.inc over direct guest memory, threaded by computed goto. Costs about
-// ten host instructions a guest instruction: dispatch is one load and one jump, a block change adds a test of
+// 13 host instructions a guest instruction: dispatch is one load and one jump, a block change adds a test of
 // the budget and a chained pointer; nothing is counted an instruction.
 // SPDX-License-Identifier: MIT
 #include "chip/isa/interpreter.hpp"
@@ -19,6 +19,14 @@ Addr offending(const AddressSpace& memory, Addr a, std::uint8_t rights) {
   return (a | (AddressSpace::kPageBytes - 1)) + 1;
 }
 
+/// `value`, of which the compiler does not know how it was computed: it keeps it in a register, instead of
+/// computing it anew at each instruction.
+template <class T>
+T* kept(T* value) {
+  asm("" : "+r"(value));
+  return value;
+}
+
 template <class T>
 T load_from(const std::byte* at) {
   T value;
@@ -34,28 +42,30 @@ void store_to(std::byte* at, T value) {
 
 #define INSN (*insn)
 #define REGS regs
-#define STATE hart
+#define STATE HartState::of(regs)
 #define PC (block->pc + insn->offset)
 
-#define TRAP(kind_, address_)             \
-  do {                                    \
-    result.fault.kind = FaultKind::kind_; \
-    result.fault.address = address_;      \
-    goto trapped;                         \
+#define TRAP(kind_, address_)              \
+  do {                                     \
+    result_.fault.kind = FaultKind::kind_; \
+    result_.fault.address = address_;      \
+    goto trapped;                          \
   } while (false)
-#define EVENT(kind_)                   \
-  do {                                 \
-    result.reason = StopReason::kind_; \
-    goto stopped;                      \
+#define EVENT(kind_)                    \
+  do {                                  \
+    result_.reason = StopReason::kind_; \
+    goto stopped;                       \
   } while (false)
 #define TASK(name_) EVENT(task)
 
-// Aligned accesses stay in one page; others ask for both ends.
-#define CHECK_ACCESS(bytes_, rights_, kind_)                                                       \
-  if (access_address >= AddressSpace::kSize ||                                                     \
-      (pages[access_address >> AddressSpace::kPageBits] & (rights_)) != (rights_) ||               \
-      ((access_address & ((bytes_)-1)) != 0 && !memory_->allows(access_address, bytes_, rights_))) \
-                                                                                                   \
+// Rotated by its alignment, an address is small only if it is aligned and within the space: the access is
+// then in one page. Others ask for both ends.
+#define CHECK_ACCESS(bytes_, rights_, kind_)                                                 \
+  constexpr int access_shift = std::countr_zero(std::uint64_t{bytes_});                      \
+  if (const std::uint64_t rotated = std::rotr(access_address, access_shift);                 \
+      rotated >> (AddressSpace::kBits - access_shift) != 0 ||                                \
+      (pages[rotated >> (AddressSpace::kPageBits - access_shift)] & (rights_)) != (rights_)) \
+    if (!memory_->allows(access_address, bytes_, rights_))                                   \
   TRAP(kind_, offending(*memory_, access_address, rights_))
 #define CHECK_ATOMIC(bytes_, rights_, kind_)                                         \
   if ((access_address & ((bytes_)-1)) != 0) TRAP(misaligned_atomic, access_address); \
@@ -85,25 +95,25 @@ void store_to(std::byte* at, T value) {
   CHECK_ATOMIC(sizeof(T), Page::kRead, load_access);   \
   OBSERVE(sizeof(T), false);                           \
   const T name_ = load_from<T>(base + access_address); \
-  hart.reservation = access_address
+  STATE.reservation = access_address
 // Without a reservation nothing is accessed, so no right is needed: as in detail. The observer comes before
 // the reservation is looked at, as a replay sets it there.
 #define SC(T, name_, address_, value_)                                                  \
   const Addr access_address = address_;                                                 \
   if ((access_address & (sizeof(T) - 1)) != 0) TRAP(misaligned_atomic, access_address); \
-  if (hart.reservation == access_address) {                                             \
+  if (STATE.reservation == access_address) {                                            \
     CHECK_ACCESS(sizeof(T), Page::kWrite, store_access);                                \
   }                                                                                     \
   OBSERVE(sizeof(T), true);                                                             \
-  const std::uint64_t name_ = hart.reservation != access_address;                       \
+  const std::uint64_t name_ = STATE.reservation != access_address;                      \
   if (name_ == 0) store_to<T>(base + access_address, value_);                           \
-  hart.reservation = HartState::kNoReservation
+  STATE.reservation = HartState::kNoReservation
 
 #define FENCE() static_cast<void>(0)
 #define READ_COUNTER(number_) \
   counters_.read_counter(static_cast<unsigned>(number_), static_cast<std::uint64_t>(start - remaining) - 1)
 
-#define DISPATCH goto* labels[static_cast<unsigned>(insn->op)]
+#define DISPATCH goto* table[static_cast<unsigned>(insn->op)]
 #define ENTER(block_)                                          \
   do {                                                         \
     block = block_;                                            \
@@ -117,11 +127,11 @@ void store_to(std::byte* at, T value) {
 #define JUMP(target_) ENTER(block->taken != nullptr ? block->taken : blocks_->find_taken(*block, target_))
 #define JUMP_INDIRECT(target_) ENTER(blocks_->find_taken(*block, target_))
 #define NEXT_BLOCK() ENTER(blocks_->find_next(*block))
-#define NOTE()                                                                     \
-  do {                                                                             \
-    if (!blocks_->show_note(block->pc, hart, 0)) block = blocks_->find(block->pc); \
-    insn = block->first();                                                         \
-    DISPATCH;                                                                      \
+#define NOTE()                                                                      \
+  do {                                                                              \
+    if (!blocks_->show_note(block->pc, STATE, 0)) block = blocks_->find(block->pc); \
+    insn = block->first();                                                          \
+    DISPATCH;                                                                       \
   } while (false)
 #define BRANCH(condition_, target_) \
   if (condition_)                   \
@@ -136,16 +146,18 @@ RunResult Interpreter::execute(HartState& hart, std::uint64_t budget) {
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
   };
-  RunResult result;
+  result_ = {};
   const auto start = static_cast<std::int64_t>(budget);
   std::int64_t remaining = start;
-  std::uint64_t* const regs = hart.registers();
-  std::byte* const base = memory_->host(0);
-  const std::uint8_t* const pages = memory_->attribute_table();
   blocks_->synchronize();
   hart.reservation = HartState::kNoReservation;
   fp::enter();
 
+  // In registers, beside `insn` and `block`: what is used seldom is not.
+  std::uint64_t* const regs = kept(hart.registers());
+  std::byte* const base = kept(memory_->host(0));
+  const std::uint8_t* const pages = kept(memory_->attribute_table());
+  const void* const* const table = kept(labels);
   Block* block;
   const Insn* insn;
   ENTER(blocks_->find(hart.pc));
@@ -160,24 +172,24 @@ RunResult Interpreter::execute(HartState& hart, std::uint64_t budget) {
 #undef RUBATO_INSN
 
 out_of_budget:
-  fp::leave(hart);
-  hart.pc = block->pc;
-  result.instructions = static_cast<std::uint64_t>(start - remaining);
-  return result;
+  fp::leave(STATE);
+  STATE.pc = block->pc;
+  result_.instructions = static_cast<std::uint64_t>(start - remaining);
+  return result_;
 
 trapped:
-  result.reason = StopReason::fault;
-  result.fault.pc = PC;
+  result_.reason = StopReason::fault;
+  result_.fault.pc = PC;
 stopped:
-  fp::leave(hart);
-  hart.pc = PC;
-  result.insn = *insn;
-  result.instructions = static_cast<std::uint64_t>(start - remaining);
+  fp::leave(STATE);
+  STATE.pc = PC;
+  result_.insn = *insn;
+  result_.instructions = static_cast<std::uint64_t>(start - remaining);
   // The block was counted as a whole on entry; what stopped it counts only if the caller has but to complete
   // it. A region is entered by executing its instruction again.
-  if (result.reason == StopReason::fault || insn->op == Op::task_region)
-    result.instructions -= block->count - static_cast<std::uint64_t>(insn - block->first());
-  return result;
+  if (result_.reason == StopReason::fault || insn->op == Op::task_region)
+    result_.instructions -= block->count - static_cast<std::uint64_t>(insn - block->first());
+  return result_;
 }
 
 template RunResult Interpreter::execute<false>(HartState&, std::uint64_t);

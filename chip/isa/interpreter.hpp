@@ -77,6 +77,7 @@ class Interpreter {
   BlockCache* blocks_;
   CounterSource& counters_;
   AccessObserver* observer_ = nullptr;
+  RunResult result_;  // of the present run: a pointer to the caller's would take a register
 };
 
 }  // namespace rubato::chip::isa
