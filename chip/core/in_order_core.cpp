@@ -174,7 +174,7 @@ enter_block:
   if (t >= run_end) goto out;
   // Nothing is fetched where there is no code: a wild jump ends at its page, not in the caches.
   if (const LineAddr line = line_of(block->pc); line != parts.fetch_line && insn->op != Op::fetch_fault) {
-    if (state.task.attempt != nullptr && state.rights.lacks(block->pc, 1)) {
+    if (state.task.attempt != nullptr && state.rights.lacks(block->pc)) {
       if (t < state.window.strict_end()) state.departure.leave_with_fault(FaultKind::fetch_access, block->pc);
       goto out;
     }

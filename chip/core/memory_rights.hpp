@@ -51,6 +51,11 @@ class MemoryRights {
     return task_.attempt != nullptr && hart_.capsule_depth == 0 && begins_or_ends_untracked(address, bytes) &&
            is_for_capsules(address, bytes);
   }
+  /// lacks() of one byte, such as the first of an instruction.
+  bool lacks(Addr address) const {
+    return task_.attempt != nullptr && hart_.capsule_depth == 0 && is_in_untracked_page(address) &&
+           !is_own_stack(line_of(address));
+  }
   /// A doomed run's access to tracked memory that must not be performed: of a store, always (P37).
   bool drops(Addr address) const {
     return task_.is_doomed && !is_untracked(line_of(address)) &&
