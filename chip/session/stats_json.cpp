@@ -302,7 +302,9 @@ std::string stats_json(const StatsDocument& document) {
   Json kinds = Json::object();
   for (const Stat& stat : document.registry.stats()) {
     if (stat.is_hidden()) continue;
-    kinds.emplace(kind_of(stat.name), Json{{"unit", stat.unit}, {"description", stat.description}});
+    // Hundreds of tiles have a statistic of each kind.
+    if (Json& kind = kinds[kind_of(stat.name)]; kind.is_null())
+      kind = {{"unit", stat.unit}, {"description", stat.description}};
   }
   std::optional<EnergyRoots> roots;
   if (document.config != nullptr) roots.emplace(*document.config, document.registry);
