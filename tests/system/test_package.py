@@ -33,7 +33,7 @@ def launcher() -> list[str]:
     """Paths inside the tree count as relative ones, as for the tree's own objects."""
     if not shutil.which("ccache"):
         return []
-    return [f"-DCMAKE_CXX_COMPILER_LAUNCHER=cmake;-E;env;CCACHE_BASEDIR={ROOT};CCACHE_NOHASHDIR=1;ccache"]
+    return [f"-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_BASEDIR={ROOT};CCACHE_NOHASHDIR=1;ccache"]
 
 
 def configure(source: Path, build: Path, *options: str) -> None:
