@@ -121,6 +121,7 @@ void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start
   if (turn.taker() == RunTurn::Taker::algorithm && holds() == 0 && self.joined_run == current_run.load())
     turn.wait_for(kBeforeJoiningAgain);
   Joined joined;
+  const RunTurn::Wanting wanting(turn);
   hand_over(self, make_complete_task(self, joined, group), start, work);
   const auto is_done = [&joined] { return joined.state != Joined::State::waiting; };
   for (;;) {

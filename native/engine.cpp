@@ -167,18 +167,23 @@ void Engine::fill_choices(const Options& engine_options, unsigned count) {
 
 /// Tasks are made for the options that count when they are created, so none may be created meanwhile.
 void Engine::configure(const Options& options) {
+  constexpr std::chrono::microseconds kBetweenTries{100};
   refuse_copy("configure()");
   EndedThreads ended;
-  take_turn_between_runs(RunTurn::Taker::list, errors::configured_in_run);
-  const struct GivesTurnBack {
-    RunTurn& turn;
-    ~GivesTurnBack() { turn.give_back(); }
-  } gives_back{turn};
-  turn.wait_for_joining();
-  if (holds() != 0) throw TaskError(errors::configured_beside_hold());
-  if (unset_events.count() != 0) throw TaskError(errors::configured_beside_event());
-  if (!drop_given_up_requests(*this)) throw TaskError(errors::configured_beside_tasks());
-  build(options, ended);
+  for (;; std::this_thread::sleep_for(kBetweenTries)) {
+    take_turn_between_runs(RunTurn::Taker::list, errors::configured_in_run);
+    const struct GivesTurnBack {
+      RunTurn& turn;
+      ~GivesTurnBack() { turn.give_back(); }
+    } gives_back{turn};
+    turn.wait_for_joining();
+    const unsigned passing = turn.passing(), held = holds();
+    if (held > passing) throw TaskError(errors::configured_beside_hold());
+    if (held != 0) continue;  // calls of other threads that are about to return, but may need the turn before
+    if (unset_events.count() != 0) throw TaskError(errors::configured_beside_event());
+    if (has_tasks_of_program(*this)) throw TaskError(errors::configured_beside_tasks());
+    return build(options, ended);
+  }
 }
 Options Engine::options_now() const {
   const auto lock = keep_workers();
@@ -188,11 +193,9 @@ Options Engine::options_now() const {
 void Engine::take_turn_between_runs(RunTurn::Taker taker, std::string (*refusal)()) {
   using Taker = RunTurn::Taker;
   if (is_run_by_caller()) throw TaskError(refusal());
-  while (!turn.try_take(taker)) {
-    const Taker other = turn.taker();
+  turn.take(taker, [refusal](Taker other) {
     if (other != Taker::none && other != Taker::list) throw TaskError(refusal());
-    turn.wait([] { return false; });
-  }
+  });
 }
 
 /// The thread that calls run() is worker 0: it has a CPU of its own, too, from when another worker works
@@ -228,10 +231,9 @@ void Engine::take_turn() {
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
   if (is_run_by_caller()) throw TaskError(errors::run_in_destructor());
-  while (!turn.try_take(RunTurn::Taker::run)) {
-    if (is_own_thread() || turn.taker() == RunTurn::Taker::run) throw TaskError(errors::concurrent_run());
-    turn.wait([] { return false; });
-  }
+  turn.take(RunTurn::Taker::run, [](RunTurn::Taker other) {
+    if (is_own_thread() || other == RunTurn::Taker::run) throw TaskError(errors::concurrent_run());
+  });
 }
 
 Engine::GivesBack::~GivesBack() {

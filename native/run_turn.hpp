@@ -13,6 +13,19 @@
 namespace rubato::inline v0::native {
 
 class RunTurn {
+  class Counted {
+   public:
+    explicit Counted(std::atomic<unsigned>& count) : count_(count) {
+      count_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    ~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+   private:
+    std::atomic<unsigned>& count_;
+  };
+
  public:
   /// The holder of the turn: run() of the program, an algorithm, a list of living actors or configure(), or
   /// the end of the process. A list runs nothing of the program and is over soon.
@@ -23,6 +36,38 @@ class RunTurn {
     Taker free = Taker::none;
     return taker_.compare_exchange_strong(free, taker, std::memory_order_seq_cst);
   }
+  /// The same when the turn is free, ahead of lists. `refuse(taker)` is called while another thread has it,
+  /// and may throw.
+  template <class Refuse>
+  void take(Taker taker, Refuse refuse) {
+    if (try_take(taker)) return;
+    const Wanting wanting(*this);
+    do {
+      refuse(this->taker());
+      wait([] { return false; });
+    } while (!try_take(taker));
+  }
+  /// For a list of living actors. Lists may follow each other without end, so none overtakes a thread that
+  /// wants the turn for something else.
+  bool try_take_for_list() { return wanting_.load(std::memory_order_seq_cst) == 0 && try_take(Taker::list); }
+  /// Scope in which a thread wants the turn, now or when another thread's run has ended.
+  class Wanting {
+   public:
+    explicit Wanting(RunTurn& turn) : counted_(turn.wanting_) {}
+
+   private:
+    const Counted counted_;
+  };
+  /// Scope of a call of the runtime that has a hold, and closes it soon when no run goes on.
+  class Passing {
+   public:
+    explicit Passing(RunTurn& turn) : counted_(turn.passing_) {}
+
+   private:
+    const Counted counted_;
+  };
+  /// How many: not less than their holds. To be read before these.
+  unsigned passing() const { return passing_.load(std::memory_order_seq_cst); }
   /// Ordered against wait(): either that sees the turn free, or this sees the waiting thread.
   void give_back() {
     taker_.store(Taker::none, std::memory_order_seq_cst);
@@ -59,13 +104,13 @@ class RunTurn {
   template <class IsDone>
   void wait(IsDone is_done) {
     std::unique_lock lock(mutex_);
-    const Waiting waiting(waiting_);
+    const Counted waiting(waiting_);
     changed_.wait(lock, [&] { return is_done() || taker() == Taker::none; });
   }
   /// The same, at most for so long.
   void wait_for(std::chrono::microseconds most) {
     std::unique_lock lock(mutex_);
-    const Waiting waiting(waiting_);
+    const Counted waiting(waiting_);
     changed_.wait_for(lock, most, [&] { return taker() == Taker::none; });
   }
   /// `apply()` changes what makes a waiting thread done.
@@ -77,22 +122,8 @@ class RunTurn {
   }
 
  private:
-  class Waiting {
-   public:
-    explicit Waiting(std::atomic<unsigned>& count) : count_(count) {
-      count_.fetch_add(1, std::memory_order_seq_cst);
-    }
-    ~Waiting() { count_.fetch_sub(1, std::memory_order_relaxed); }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-
-   private:
-    std::atomic<unsigned>& count_;
-  };
-
   std::atomic<Taker> taker_{Taker::none};
-  std::atomic<unsigned> waiting_{0};
-  std::atomic<unsigned> joining_{0};
+  std::atomic<unsigned> waiting_{0}, wanting_{0}, joining_{0}, passing_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
 };

@@ -24,8 +24,6 @@ const Topology& Shared::machine() {
   return machine;
 }
 
-unsigned Shared::core_group(unsigned worker) const { return machine().group_of(worker); }
-
 bool Shared::pins_workers() const { return options_.bind && machine().pins(workers()); }
 
 unsigned Shared::worker_at(std::uint32_t place, unsigned number) const {

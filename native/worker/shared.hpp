@@ -55,14 +55,14 @@ class Shared {
   /// Turns that a task makes due just go to the end of its worker's list.
   bool lists_turns() const { return !options_.miniqueue && dear_ticks_ == 0; }
   Worker& worker(unsigned index) const { return *workers_[index]; }
+  /// How many there are between runs: none if there was no memory to make them, and the next run makes them.
+  unsigned workers_made() const { return static_cast<unsigned>(workers_.size()); }
   /// For threads that look at options and workers between runs: configure() of another thread waits while the
   /// lock lives.
   std::unique_lock<std::mutex> keep_workers() const {
     if (is_copy_) return {};  // a thread that stayed in the parent may have it
     return std::unique_lock(workers_mutex_);
   }
-  /// The core group whose task memory a worker uses.
-  unsigned core_group(unsigned worker) const;
   /// Whether each worker is bound to a CPU of its own.
   bool pins_workers() const;
   /// A worker at this place, as TaskExtension::core has it; `number` chooses among those of a NUMA node.
@@ -178,9 +178,9 @@ Chain drain_inbox(Shared& shared);
 /// All that threads outside have created; the mailboxes that have messages are marked, see
 /// mark_mailboxes(). Between runs, or while no task runs.
 Chain take_inbox(Shared& shared);
-/// For configure(), while no thread may create tasks: drops what lists of living actors have left in the
-/// inbox when the run ended before it looked for them. @returns false: there are other tasks, which stay
-bool drop_given_up_requests(Shared& shared);
+/// For configure(), while no thread may create tasks: whether tasks of the program wait for the next run, or
+/// turns of actors with messages of the program. Tasks that lists of living actors have left are dropped.
+bool has_tasks_of_program(Shared& shared);
 /// After a run, while nothing runs: reports asks without an answer, and stashed messages.
 void say_what_actors_wait_for(Shared& shared);
 

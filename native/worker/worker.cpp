@@ -8,6 +8,7 @@
 #include "actors/steps.hpp"
 #include "native/clock.hpp"
 #include "native/policy.hpp"
+#include "native/topology/topology.hpp"
 #include "native/worker/execute.hpp"
 #include "native/worker/shared.hpp"
 #include "native/worker/turn_lag.hpp"
@@ -15,7 +16,7 @@
 namespace rubato::inline v0::native {
 
 Worker::Worker(Shared& owner, unsigned worker_number)
-    : ThreadState(owner.heap, owner.core_group(worker_number)),
+    : ThreadState(owner.heap, Shared::machine().group_of(worker_number)),
       shared(owner),
       index(worker_number),
       cells(owner.cells),

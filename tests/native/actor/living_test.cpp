@@ -12,7 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "actors/living.hpp"
 #include "rubato/actors.hpp"
+#include "rubato/algorithms.hpp"
 
 namespace {
 
@@ -83,6 +85,113 @@ TEST(Native_Living, ARunBehindOneThatFailsDoesNotWaitForTheList) {
   }
   is_over = true;
   lister.join();
+}
+
+/// Threads that list the actors again and again, until it is destroyed.
+class Listers {
+ public:
+  explicit Listers(unsigned threads) {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { list(); });
+  }
+  ~Listers() {
+    is_over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Listers(const Listers&) = delete;
+  Listers& operator=(const Listers&) = delete;
+  void wait_for_lists(unsigned more) const {
+    for (const unsigned before = lists_; lists_ - before < more;) std::this_thread::yield();
+  }
+  /// Lists without the one actor that is there.
+  unsigned wrong() const { return wrong_; }
+
+ private:
+  void list() {
+    for (; !is_over_; ++lists_)
+      if (const auto all = living_actors(); all.size() != 1 || all[0].name != "the one") ++wrong_;
+  }
+  std::vector<std::thread> threads_;
+  std::atomic<bool> is_over_{false};
+  std::atomic<unsigned> lists_{0}, wrong_{0};
+};
+
+/// Each list takes a task: such tasks must not keep a run open, and lists between runs must not keep run()
+/// and other calls waiting.
+TEST(Native_Living, ThreadsThatListThemWithoutPauseLetRunsBeginAndEnd) {
+  const auto sink = spawn<Sink>({.name = "the one"});
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    const Listers listers(threads);
+    for (int i = 0; i < 100; ++i) {
+      std::atomic<int> sum{0};
+      for (int k = 0; k < i % 5; ++k) create<nonspec>([&sum] { ++sum; }, {});
+      sink.send(Drop{});
+      run();
+      EXPECT_EQ(sum, i % 5);
+      parallel_for(0, 10, [&sum](int k) { sum += k; });
+      EXPECT_EQ(sum, i % 5 + 45);
+      native::drop_pending();
+      native::configure(native::options());
+    }
+    listers.wait_for_lists(10);
+    EXPECT_EQ(listers.wrong(), 0u);
+  }
+  sink.stop();
+  run();
+}
+
+/// A run that is held open serves one list after the other, and so does one that has work.
+TEST(Native_Living, ThreadsThatListThemWithoutPauseGetTheirListsWhileARunGoesOn) {
+  const auto sink = spawn<Sink>({.name = "the one"});
+  {
+    const Listers listers(3);
+    native::Hold hold = native::hold();
+    std::thread closing([&] {
+      while (!engine::may_wait_for_answers()) std::this_thread::yield();
+      listers.wait_for_lists(100);
+      hold.close();
+    });
+    run();
+    closing.join();
+    struct Again {
+      const Listers& listers;
+      std::atomic<bool>& is_enough;
+      void operator()() const {
+        if (!is_enough) create<nonspec>(Again{listers, is_enough}, {});
+      }
+    };
+    std::atomic<bool> is_enough{false};
+    create<nonspec>(Again{listers, is_enough}, {});
+    std::thread waiting([&] {
+      listers.wait_for_lists(100);
+      is_enough = true;
+    });
+    run();
+    waiting.join();
+    EXPECT_EQ(listers.wrong(), 0u);
+  }
+  sink.stop();
+  run();
+}
+
+/// A list that comes too late leaves its task behind, which is no reason to keep the run open either.
+TEST(Native_Living, ListsThatComeTooLateLetRunsEnd) {
+  std::atomic<bool> is_over{false};
+  std::atomic<unsigned> calls{0};
+  const auto list = [&] {
+    const auto ignore = [](const engine::Cell&, std::uint64_t) {};
+    for (; !is_over; ++calls)
+      static_cast<void>(engine::for_each_actor_until(engine::actor_nanoseconds(), ignore));
+  };
+  std::thread one(list), other(list);
+  for (int i = 0; i < 100 || calls < 100; ++i) {
+    std::atomic<int> sum{0};
+    for (int k = 0; k < 5; ++k) create<nonspec>([&sum] { ++sum; }, {});
+    run();
+    EXPECT_EQ(sum, 5);
+  }
+  is_over = true;
+  one.join();
+  other.join();
 }
 
 TEST(Native_Living, ASignalWritesThemToStandardError) {

@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "actors/living.hpp"
 #include "rubato/actors.hpp"
 #include "rubato/algorithms.hpp"
 #include "rubato/delayed.hpp"
@@ -255,6 +257,79 @@ TEST_F(Configure, IsNotRefusedBesideThreadsThatListActors) {
   must_end = true;
   one.join();
   other.join();
+}
+
+/// The waiting thread keeps a run open, which fails nevertheless.
+TEST_F(Configure, IsNotRefusedBesideAThreadThatWaitsForTheEndOfActors) {
+  struct Never : behavior<Tick> {
+    void on(Tick) {}
+  };
+  for (unsigned i = 0; i < 100; ++i) {
+    const auto never = spawn<Never>();
+    std::atomic<bool> has_begun{false}, is_over{false};
+    create<nonspec>(
+        [&] {
+          has_begun = true;
+          std::this_thread::sleep_for(100us);
+          throw std::runtime_error("as asked");
+        },
+        {});
+    std::thread ending([&] {
+      while (!has_begun) std::this_thread::yield();
+      while (!is_over) engine::wait_in_run([] { return false; });
+    });
+    EXPECT_THROW(run(), TaskError);
+    EXPECT_EQ(refusal(1 + i % 3), "");
+    is_over = true;
+    ending.join();
+    never.stop();
+    run();
+  }
+}
+
+/// Ends of actors that were begun: the runtime itself has left them for the next run, and they do not count.
+TEST_F(Configure, IsNotRefusedForEndsThatAFailedRunHasLeft) {
+  struct Stopping : behavior<Tick> {
+    explicit Stopping(std::atomic<int>& to) : stopped(to) {}
+    ~Stopping() { ++stopped; }
+    void on(Tick) { throw std::runtime_error("as asked"); }
+    std::atomic<int>& stopped;
+  };
+  for (const ActorThread thread : {ActorThread::any_worker, ActorThread::own}) {
+    std::atomic<int> stopped{0};
+    const auto placed = spawn<Stopping>({.core = 1}, std::ref(stopped));
+    const auto stopping = spawn<Stopping>({.thread = thread}, std::ref(stopped));
+    stopping.send(Tick{});
+    stopping.stop();
+    placed.stop();
+    EXPECT_THROW(run(), TaskError);
+    EXPECT_EQ(refusal(1), "");
+    EXPECT_EQ(refusal(3), "");
+    run();
+    EXPECT_EQ(stopped, 2);
+  }
+}
+TEST_F(Configure, IsNotRefusedAfterASpawnThatFailed) {
+  struct Failing : behavior<Tick> {
+    Failing() { throw std::runtime_error("as asked"); }
+    void on(Tick) {}
+  };
+  EXPECT_THROW(spawn<Failing>(), std::runtime_error);
+  EXPECT_EQ(refusal(3), "");
+  run();
+}
+TEST_F(Configure, IsRefusedWhileAMessageOfTheProgramWaits) {
+  struct Counting : behavior<Tick> {
+    void on(Tick) { ++count; }
+    int count = 0;
+  };
+  const auto counting = spawn<Counting>();
+  counting.send(Tick{});
+  EXPECT_THAT(refusal(3), HasSubstr("while there are tasks"));
+  counting.stop();
+  EXPECT_THAT(refusal(3), HasSubstr("while there are tasks"));
+  run();
+  EXPECT_EQ(refusal(3), "");
 }
 
 TEST_F(Configure, KeepsTheOrderOfTasksThatItIsRefusedFor) {
