@@ -79,7 +79,7 @@ void abandon_actor(Cell* cell) {
 /// A hold says that run() will come: a thread may ask before it has begun.
 bool may_wait_for_answers() {
   const native::Shared& shared = the_shared();
-  return shared.is_running() || (shared.holds() != 0 && !native::Shared::is_own_thread());
+  return !shared.is_left_behind() && (shared.is_running() || shared.holds() != 0);
 }
 bool begin_wait(WaitsForRun& waiting) {
   return the_shared().waiting_threads.begin(waiting, may_wait_for_answers,

@@ -42,8 +42,10 @@ bool count_from_outside(std::uint64_t to, engine::MessageNode* node, std::chrono
     auto place = engine::Place::not_counted;
     engine::with_living(to, [&place](Cell& cell) { place = engine::take_place_or_wait(cell); });
     if (place == engine::Place::taken) node->word |= engine::MessageNode::kAdmitted;
-    // If nothing runs, this thread may be the one that is to run.
-    if (place != engine::Place::full || !the_shared().is_running() || the_shared().is_stranger()) return true;
+    // If nothing runs, this thread may be the one that is to run. A worker may wait for a thread that ends.
+    const Shared& shared = the_shared();
+    const bool may_wait = shared.is_running() && !shared.is_left_behind() && !shared.is_stranger();
+    if (place != engine::Place::full || !may_wait) return true;
     const Clock::time_point now = Clock::now();
     if (!until) {
       const bool is_forever = patience >= Clock::time_point::max() - now;

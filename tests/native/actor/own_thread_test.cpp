@@ -317,32 +317,89 @@ TEST_P(OwnThread, KeepsAnAlgorithmsRunOpen) {
   run();
 }
 
-/// A worker waits for the end of the thread, which would wait for a worker.
-TEST_P(OwnThread, CallsNoAlgorithmWhenItEnds) {
-  static std::string error;
-  struct OfThread {
-    OfThread() = default;
-    OfThread(const OfThread&) = delete;
-    OfThread& operator=(const OfThread&) = delete;
-    ~OfThread() {
-      try {
-        parallel_for(0, 100, [](int) {});
-      } catch (const TaskError& e) {
-        error = e.what();
-      }
+/// Called by an object of an actor's own thread, when that ends.
+struct OfThread {
+  OfThread() = default;
+  OfThread(const OfThread&) = delete;
+  OfThread& operator=(const OfThread&) = delete;
+  ~OfThread() {
+    if (act) act();
+  }
+  Act act;
+};
+/// Lets an own thread end with the run or, in the run, with its actor, and calls `act` then. @returns its
+/// error
+std::string error_at_end_of_thread(bool ends_in_run, const Act& act) {
+  std::string error;
+  std::atomic<bool> has_ended{false};
+  const Act caught = [&] {
+    try {
+      act();
+    } catch (const TaskError& e) {
+      error = e.what();
     }
+    has_ended = true;
+  };
+  const auto acting = spawn<Acting>(kOwn);
+  acting.send(Act([&caught] {
+    static thread_local OfThread object;
+    object.act = caught;
+  }));
+  std::thread closing;
+  if (ends_in_run) {
+    acting.stop();
+    closing = std::thread([&has_ended, hold = native::hold()]() mutable {
+      while (!has_ended) std::this_thread::yield();
+      hold.close();
+    });
+  }
+  run();
+  if (ends_in_run) closing.join();
+  acting.stop();
+  run();
+  return error;
+}
+
+struct Silent : behavior<Question> {
+  void on(Question, reply<int> answer) { kept.push_back(std::move(answer)); }
+  std::vector<reply<int>> kept;
+};
+
+/// A worker waits for the end of the thread, which would wait for a worker.
+TEST_P(OwnThread, CallsNothingThatWaitsForTheRunWhenItEnds) {
+  using testing::HasSubstr;
+  const auto silent = spawn<Silent>();
+  for (const bool ends_in_run : {true, false}) {
+    const auto error_of = [ends_in_run](const Act& act) { return error_at_end_of_thread(ends_in_run, act); };
+    EXPECT_THAT(error_of([] { parallel_for(0, 100, [](int) {}); }), HasSubstr("an algorithm is called on"));
+    EXPECT_THAT(error_of([] { static_cast<void>(living_actors()); }),
+                HasSubstr("living_actors() is called on"));
+    EXPECT_THAT(error_of([] { static_cast<void>(shutdown()); }), Not(testing::IsEmpty()));
+    for (const Duration patience : {kForever, Duration(std::chrono::hours(1))})
+      EXPECT_THAT(error_of([&] { static_cast<void>(silent.ask(Question{}).get(patience)); }),
+                  HasSubstr("answer::get()"));
+  }
+  silent.stop();
+  run();
+}
+
+/// Between runs a thread does not wait for room either.
+TEST_P(OwnThread, WaitsForNoRoomWhenItEnds) {
+  struct Answers : behavior<Question> {
+    explicit Answers(std::atomic<int>& to) : count(to) {}
+    void on(Question, reply<int> answer) { answer(++count); }
+    std::atomic<int>& count;
   };
   for (const bool ends_in_run : {true, false}) {
-    error.clear();
-    const auto acting = spawn<Acting>(kOwn);
-    acting.send(Act([] {
-      static thread_local const OfThread object;
-      static_cast<void>(&object);
-    }));
-    if (ends_in_run) acting.stop();
-    run();
-    EXPECT_THAT(error, testing::HasSubstr("an algorithm is called on an actor's own thread"));
-    acting.stop();
+    std::atomic<int> count{0};
+    const auto answers = spawn<Answers>({.mailbox = {.capacity = 1}}, std::ref(count));
+    EXPECT_EQ(error_at_end_of_thread(ends_in_run,
+                                     [&] {
+                                       for (int i = 0; i < 5; ++i) answers.send(Question{});
+                                     }),
+              "");
+    EXPECT_EQ(count, 5);
+    answers.stop();
     run();
   }
 }
