@@ -29,7 +29,10 @@ UnsetEvent* begin_event(TaskGroup& group, const EventOrigin& origin, std::shared
   engine.refuse_copy("an OutsideEvent");
   ThreadState& self = this_thread();
   if (!self.is_worker && engine.is_stranger()) misuse(errors::foreign_thread("OutsideEvent"));
-  if (self.is_worker && static_cast<native::Worker&>(self).is_validating()) misuse(errors::event_in_reader());
+  const auto is_repeatable = [](const native::Worker& w) {
+    return w.is_validating() && !w.is_dropping_attempt();
+  };
+  if (self.is_worker && is_repeatable(static_cast<native::Worker&>(self))) misuse(errors::event_in_reader());
   auto event = std::make_unique<native::HeldEvent>(origin.file, origin.line, origin.is_timed);
   event->task = native::make_arrival(self, group, std::move(keeps));
   native::Groups::add_member(group);

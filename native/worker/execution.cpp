@@ -154,21 +154,28 @@ bool Worker::run_writer(Task* task) {
   return true;
 }
 
-/// Drops the tasks that a losing reader created.
+/// Drops the tasks that a losing reader created, and those that their destructors create.
 void Worker::drop_attempt(TaskList::Mark mark) {
   counts.reads_repeated.add();
   if (has_fault(Fault::children_of_losers)) return;
   is_dropping_attempt_ = true;
-  for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
-    Task* const next = next_of(created_task);
-    drop_created(created_task);
-    lists.count_taken();
-    created_task = next;
+  is_validating_.store(true, std::memory_order_relaxed);  // what is created is kept back
+  for (bool has_any = true; has_any;) {
+    has_any = false;
+    const auto drop_one = [&has_any, this](Task* task) {
+      has_any = true;
+      drop_created(task);
+    };
+    for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
+      Task* const next = next_of(created_task);
+      drop_one(created_task);
+      lists.count_taken();
+      created_task = next;
+    }
+    for (; !committed.is_empty(); lists.count_taken()) drop_one(committed.take());
+    while (!deferred_.is_empty()) drop_one(deferred_.take());
   }
-  for (; !committed.is_empty(); lists.count_taken()) drop_created(committed.take());
-  while (!deferred_.is_empty()) {
-    drop_created(deferred_.take());
-  }
+  is_validating_.store(false, std::memory_order_relaxed);
   is_dropping_attempt_ = false;
 }
 

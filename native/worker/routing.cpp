@@ -40,6 +40,7 @@ void Worker::created_task(Task* task) {
       end_birth(task);
       destroy(task);
       free_block(task);
+      if (is_dropping_attempt_) return;  // it would be dropped anyway
       if (running != nullptr && !is_destroying_) throw;
       shared.failure.add(std::current_exception());  // destructors do not throw
       shared.stop();

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "rubato/actors.hpp"
 #include "rubato/async.hpp"
 #include "rubato/coroutine.hpp"
 #include "rubato/rubato.hpp"
@@ -126,6 +127,72 @@ TEST_P(Repeatable, ACallableIsCalledAsAConstantIfItCanBe) {
   run();
   EXPECT_EQ(attempts, 2);
   EXPECT_EQ(complete, 2);
+}
+
+/// A task whose end creates another one, whether it has run or not.
+struct CreatesAtEnd {
+  explicit CreatesAtEnd(void (*at_end)()) : end(at_end) {}
+  CreatesAtEnd(CreatesAtEnd&& other) noexcept : end(std::exchange(other.end, nullptr)) {}
+  CreatesAtEnd& operator=(CreatesAtEnd&&) = delete;
+  ~CreatesAtEnd() {
+    if (end != nullptr) end();
+  }
+  void operator()() const {}
+  void (*end)();
+};
+void note_complete() { ++complete; }
+
+/// Tasks of a losing attempt are destroyed unrun. Tasks that their destructors create are no part of the run
+/// either.
+TEST_P(Repeatable, AnAttemptThatLosesLeavesNothingThatItsDestructorsCreate) {
+  static TaskGroup group;
+  void (*const ends[])() = {
+      [] { create<nonspec>(note_complete, {}); },
+      [] { create<nonspec>(note_complete, {.group = &group}); },
+      [] { create<nonspec>(note_complete, {.priority = Priority::high}); },
+      [] { create<nonspec>(note_complete, {.on = 5}); },
+      [] { create<spec>(note_complete, {}); },
+      [] { create<nonspec>(note_complete, {.at = 9}); },
+      [] { create<nonspec>(CreatesAtEnd([] { create<nonspec>(note_complete, {}); }), {}); },
+  };
+  for (const auto end : ends) {
+    attempts = complete = 0;
+    create<nonspec>(
+        [o = object, end] {
+          create<nonspec>(CreatesAtEnd(end), {.at = 8});
+          on_commit(CreatesAtEnd([] { create<nonspec>(note_complete, {}); }));
+          lose_once(o);
+        },
+        {.at = 7, .on = object, .access = reads});
+    EXPECT_NO_THROW(run());
+    EXPECT_EQ(attempts, 2);
+    EXPECT_EQ(complete, 2);
+    EXPECT_TRUE(group.is_complete());
+  }
+}
+
+struct Dropped {};
+struct Receiver : behavior<CreatesAtEnd, Dropped> {
+  void on(const CreatesAtEnd&) {}
+  void on(Dropped) { ++complete; }
+};
+/// The same of messages, and of what destructors send.
+TEST_P(Repeatable, AnAttemptThatLosesLeavesNothingThatDestructorsOfItsMessagesSend) {
+  static actor<Dropped> to;
+  const auto receiver = spawn<Receiver>();
+  to = receiver;
+  create<nonspec>(
+      [o = object, receiver] {
+        receiver.send(CreatesAtEnd([] { to.send(Dropped{}); }));
+        receiver.send(CreatesAtEnd([] { create<nonspec>(note_complete, {}); }));
+        lose_once(o);
+      },
+      {.on = object, .access = reads});
+  run();
+  EXPECT_EQ(attempts, 2);
+  EXPECT_EQ(complete, 2);
+  receiver.stop();
+  run();
 }
 
 /// Whether two readers of a resource with a latch were in it at once.
