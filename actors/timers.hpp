@@ -45,6 +45,8 @@ struct TimedAction {
 /// @tparam Hold  keeps run() open while it lives
 template <class Hold>
 class TimerTable {
+  using Queue = std::set<std::pair<Time, std::uint64_t>>;
+
  public:
   struct Timer : TimerLink {
     std::uint64_t number = 0;
@@ -53,6 +55,7 @@ class TimerTable {
     std::uint64_t owner = 0;  ///< an actor; 0: none
     TimedAction action;
     Hold hold{};
+    typename Queue::node_type queued{};  ///< while its Due is on its way: to queue it again takes no memory
   };
   /// Destroyed when the table is free for others: what it holds may cancel other timers.
   using Owned = std::unique_ptr<Timer>;
@@ -97,7 +100,10 @@ class TimerTable {
     for (auto& [number, timer] : all_) timer->hold = {};
   }
   /// The next one's Due is on its way.
-  void note_sent() { queue_.erase(queue_.begin()); }
+  void note_sent() {
+    Timer& sent = *next();
+    sent.queued = queue_.extract(queue_.begin());
+  }
   /// Its Due could not be sent: it is due later.
   void send_again(std::uint64_t number, Time at) {
     if (const auto found = all_.find(number); found != all_.end()) queue_again(*found->second, at);
@@ -125,7 +131,8 @@ class TimerTable {
 
  private:
   void queue_again(Timer& timer, Time at) {
-    queue_.emplace(at, timer.number);
+    timer.queued.value() = {at, timer.number};
+    queue_.insert(std::move(timer.queued));
     timer.at = at;
   }
   static void link(Timer& timer, TimerLink*& list) {
@@ -142,7 +149,7 @@ class TimerTable {
   }
 
   std::unordered_map<std::uint64_t, Owned> all_;
-  std::set<std::pair<Time, std::uint64_t>> queue_;  // of those whose Due is not on its way
+  Queue queue_;  // of those whose Due is not on its way
   std::uint64_t last_number_ = 0;
 };
 

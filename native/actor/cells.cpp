@@ -108,7 +108,7 @@ ActorCounters actor_counters() {
   c.messages_handled = shared.messages_handled.load(std::memory_order_relaxed);
   c.spawned = shared.actors_spawned.load(std::memory_order_relaxed);
   c.stopped = shared.actors_stopped.load(std::memory_order_relaxed);
-  for (unsigned w = 0; w < shared.workers(); ++w) {
+  for (unsigned w = 0; w < shared.workers_made(); ++w) {
     const native::Counts& n = shared.worker(w).counts;
     c.messages_handled += n.messages.get();
     c.spawned += n.actors.get();

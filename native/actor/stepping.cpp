@@ -47,7 +47,7 @@ void set_single_steps(bool is_on) {
   if (is_in_task() || shared.is_running()) throw_misuse(errors::steps_in_a_run());
   if (is_on && steps().is_on()) throw_misuse(errors::steps_twice());
   steps().set(is_on);
-  for (unsigned w = 0; w < shared.workers(); ++w) shared.worker(w).timer.keep_on(is_on);
+  for (unsigned w = 0; w < shared.workers_made(); ++w) shared.worker(w).timer.keep_on(is_on);
   if (is_on) return;
   std::deque<Cell*> all;
   {

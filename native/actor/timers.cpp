@@ -8,6 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -83,8 +86,10 @@ class Timers {
     const Table::Timer* const next = table_.next();
     const bool is_due = next != nullptr && next->at <= time;
     stopped_at.store(std::max(actor_nanoseconds(), is_due ? next->at : time), std::memory_order_relaxed);
-    if (is_due) fire(*next, lock);
-    return is_due;
+    if (!is_due) return false;
+    if (!has_blocks()) throw std::bad_alloc();
+    fire(*next, lock);
+    return true;
   }
 
  private:
@@ -103,6 +108,8 @@ class Timers {
       } else if (actor_nanoseconds() < next->at) {
         const std::chrono::nanoseconds at(static_cast<std::int64_t>(next->at));
         changed_.wait_until(lock, std::chrono::steady_clock::time_point(at));
+      } else if (!has_blocks()) {
+        changed_.wait_for(lock, kWithoutMemory);
       } else {
         fire(*next, lock);
       }
@@ -111,9 +118,38 @@ class Timers {
   }
   void fire(const Table::Timer& next, std::unique_lock<std::mutex>& lock) {
     if (next.action.call == nullptr) return send(next, lock);
+    native::Shared& shared = native::the_shared();
+    const native::RunTurn::Passing passing(shared.turn);  // configure() waits for the end of the timer's hold
     const Table::Owned due = table_.remove(next.number);
     lock.unlock();
-    due->action.call->call();
+    try {
+      due->action.call->call();
+    } catch (const std::bad_alloc&) {  // without blocks of its own: RUBATO_TASK_MEMORY=malloc
+      shared.failure.add(std::current_exception());
+      shared.stop();
+    }
+  }
+
+  /// Whether this thread has the blocks at hand that the message and the task of a due timer need.
+  static bool has_blocks() {
+    try {
+      WorkerHeap& heap = this_thread().heap;
+      return has_blocks_of<sizeof(Task)>(heap) && has_blocks_of<sizeof(ExtendedTask)>(heap);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+  template <std::size_t bytes>
+  static bool has_blocks_of(WorkerHeap& heap) {
+    void* blocks[4];
+    unsigned count = 0;
+    try {
+      for (; count < std::size(blocks); ++count) blocks[count] = heap.allocate<bytes>();
+    } catch (const std::bad_alloc&) {
+    }
+    const bool has_all = count == std::size(blocks);
+    while (count != 0) heap.free<bytes>(blocks[--count]);
+    return has_all;
   }
 
   /// Its actor may end or cancel it meanwhile, which closes the timer's own hold.

@@ -16,6 +16,7 @@
 #include "base/perturbation.hpp"
 #include "native/actor/dropping.hpp"
 #include "native/actor/lanes.hpp"
+#include "native/actor/outside_blocks.hpp"
 #include "native/actor/own_thread.hpp"
 #include "native/actor/room.hpp"
 #include "native/actor/stepping.hpp"
@@ -479,27 +480,25 @@ void note_kill(std::uint64_t to, const MessageNode* node) {
 bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
   if (the_shared().is_stranger()) return false;
   Cell& cell = *engine::cell_of(to);
-  // Beforehand: if there is no memory, there is no message without a turn.
-  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   bool is_refused = false;
   {
     const Reached::Scope scope(the_shared().reached, self.place, &cell);
     const std::uint64_t life = cell.life().load(std::memory_order_seq_cst);
     const bool has_bound = (life & Cell::kHasBound) != 0;
-    if (((life ^ to) & Cell::kGenerationMask) != 0 || (has_bound && self.actor == 0)) {
-      self.heap.free<sizeof(Task)>(task);
-      return false;
-    }
+    if (((life ^ to) & Cell::kGenerationMask) != 0 || (has_bound && self.actor == 0)) return false;
+    // Before the message is pushed: without memory there is no message without a turn.
+    Task* const task = allocate_turn_for(self, cell, node);
     note_kill(to, node);
     is_refused = has_bound && !engine::admit(cell, to, node, engine::cell_of(self.actor));
     perturb();
     if (!is_refused && mailbox_of(cell).push(node, node)) {
       make_turn(*task, cell);
+      if (has_place(cell)) task->handle = engine::handle::kExtended;
       schedule_otherwise(self, cell, task, false);
       return true;
     }
+    free_turn_of(self, cell, task);
   }
-  self.heap.free<sizeof(Task)>(task);
   if (is_refused) push_refused(to, node);
   return true;
 }
@@ -515,7 +514,7 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
   }
   if (!self.is_worker && the_shared().is_stranger()) refuse_message(node);
   if (!self.is_worker && push_directly(static_cast<OutsideThread&>(self), to, node)) return true;
-  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
+  Task* const task = allocate_task_for<sizeof(Task)>(self, node);
   if (!self.is_worker && !count_from_outside(to, node, patience)) {
     self.heap.free<sizeof(Task)>(task);
     return false;

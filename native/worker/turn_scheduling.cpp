@@ -92,16 +92,19 @@ void put_next(Worker& worker, Task* task) {
 }
 
 void submit_elsewhere(ThreadState& self, const Cell& cell, Task* task) {
-  task->handle = std::uint64_t{static_cast<std::uint8_t>(cell.priority)} << engine::handle::kPriorityShift;
-  if (cell.core != Cell::kAnyCore && cell.core != Cell::kOwnThread) {
+  const bool is_placed = has_place(cell);
+  if (is_placed && !task->is_extended()) {
     auto* const extended = static_cast<Task*>(self.heap.allocate<sizeof(engine::ExtendedTask)>());
     extended->code = task->code;
-    extended->handle = task->handle | engine::handle::kExtended;
     extended->words[0] = task->words[0];
-    ::new (static_cast<void*>(engine::extension_of(extended))) engine::TaskExtension{};
-    engine::extension_of(extended)->core = cell.core;
     self.heap.free<sizeof(Task)>(task);
     task = extended;
+  }
+  task->handle = std::uint64_t{static_cast<std::uint8_t>(cell.priority)} << engine::handle::kPriorityShift;
+  if (is_placed) {
+    task->handle |= engine::handle::kExtended;
+    ::new (static_cast<void*>(engine::extension_of(task))) engine::TaskExtension{};
+    engine::extension_of(task)->core = cell.core;
   }
   engine::submit(self, task);
 }

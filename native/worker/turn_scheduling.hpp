@@ -18,13 +18,18 @@ namespace rubato::inline v0::native {
 
 inline Cell* cell_in(const engine::Task* task) { return reinterpret_cast<Cell*>(task->words[0]); }
 
+/// Whether its turns are for one worker, by a task of two lines.
+inline bool has_place(const Cell& cell) {
+  return cell.core != Cell::kAnyCore && cell.core != Cell::kOwnThread;
+}
 void make_turn(engine::Task& task, Cell& cell);
 /// An actor that has something to do, and no turn.
 void schedule(engine::ThreadState& self, Cell& cell);
 /// An actor whose turn has ended with messages left: behind all that wait (A25).
 void schedule_behind(engine::ThreadState& self, Cell& cell);
 /// Schedules a turn that does not just go to the end of its worker's list: of another thread, priority or
-/// worker, or with dear turns or a miniqueue.
+/// worker, or with dear turns or a miniqueue. If `task` has one line only, but needs two (has_place()), this
+/// may be an error: std::bad_alloc.
 void schedule_otherwise(engine::ThreadState& self, const Cell& cell, engine::Task* task, bool may_be_next);
 
 /// Turn of an actor with a thread of its own.

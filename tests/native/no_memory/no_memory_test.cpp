@@ -9,17 +9,23 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "rubato/actors.hpp"
 #include "rubato/rubato.hpp"
 #include "tests/native/use_workers.hpp"
 
@@ -274,11 +280,115 @@ TEST_F(NoMemory, ForWorkers) {
         has_failed = true;
       }
       memory.unlimit();
+      static_cast<void>(actor_counters());  // also where there are no workers now
       const std::uint64_t before = native::counters().tasks_run;
       if (!works() || native::counters().tasks_run < before + calls) return wrong;
       return has_failed ? as_it_should : not_reached;
     });
     EXPECT_NE(outcome, wrong) << "after " << n << " allocations";
+  }
+}
+
+struct Tick {};
+struct Question {
+  using reply = int;
+};
+/// Has timers of each kind.
+struct Timed : behavior<Tick, Idle, Question> {
+  Timed() {
+    kept.reserve(3);
+    idle_after(std::chrono::milliseconds(1));
+    every(std::chrono::milliseconds(1), Tick{});
+  }
+  void on(Tick) {
+    if (++ticks < 5) return;
+    every_ended = true;
+    stop();
+  }
+  void on(Idle) { ++idles; }
+  void on(Question, reply<int> answer) {
+    kept.push_back(std::move(answer));
+    ++asked;
+  }
+  std::vector<reply<int>> kept;
+  static inline std::atomic<int> ticks{0}, idles{0}, asked{0};
+  static inline std::atomic<bool> every_ended{false};
+};
+
+/// Timers that are due while there is none wait for it: they end neither the process nor without their
+/// message.
+TEST_F(NoMemory, ForTimers) {
+  for (const bool uses_malloc : {false, true}) {
+    const Outcome outcome = in_child([uses_malloc] {
+      if (uses_malloc) setenv("RUBATO_TASK_MEMORY", "malloc", 1);
+      use_workers(2);
+      if (!works()) return wrong;
+      std::atomic<int> late{0};
+      native::Hold hold = native::hold();
+      create<nonspec>(
+          [&] {
+            const auto timed = spawn<Timed>({.core = 1});
+            for (int i = 0; i < 3; ++i)
+              timed.ask(Question{}, {.timeout = std::chrono::milliseconds(2)})
+                  .then([](int) {}, [&late](AskError error) { late += error == AskError::timeout ? 1 : 0; });
+          },
+          {});
+      std::thread outside([&] {
+        while (Timed::asked != 3) std::this_thread::yield();
+        memory.limit(0, true);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        memory.unlimit();
+        hold.close();
+      });
+      std::string said;
+      try {
+        run();
+      } catch (const std::exception& error) {  // a turn that found no memory
+        memory.unlimit();
+        said = error.what();
+      }
+      outside.join();
+      if (!said.empty()) return works() ? as_it_should : wrong;
+      return late == 3 && Timed::every_ended && works() ? as_it_should : wrong;
+    });
+    EXPECT_EQ(outcome, as_it_should) << (uses_malloc ? "from malloc" : "from blocks");
+  }
+}
+
+/// A message of a thread outside is there with a turn of its actor, or there is none: no actor waits for
+/// ever.
+TEST_F(NoMemory, ForMessagesOfThreadsOutside) {
+  struct Counting : behavior<Tick> {
+    explicit Counting(std::atomic<int>& to) : count(to) {}
+    void on(Tick) { ++count; }
+    std::atomic<int>& count;
+  };
+  for (const Spawn& where : {Spawn{}, Spawn{.core = 1}, Spawn{.thread = ActorThread::own}}) {
+    Outcome outcome = as_it_should;
+    for (std::int64_t n = 0; n < 10 && outcome == as_it_should; ++n) {
+      outcome = in_child([&] {
+        setenv("RUBATO_TASK_MEMORY", "malloc", 1);
+        use_workers(2);
+        if (!works()) return wrong;
+        std::atomic<int> count{0};
+        const auto counting = spawn<Counting>(where, std::ref(count));
+        bool has_failed = false;
+        memory.limit(n, true);
+        try {
+          counting.send(Tick{});
+        } catch (const std::bad_alloc&) {
+          has_failed = true;
+        }
+        memory.unlimit();
+        counting.send(Tick{});
+        counting.stop();
+        run();
+        if (count != (has_failed ? 1 : 2) || !living_actors().empty()) return wrong;
+        return has_failed ? as_it_should : not_reached;
+      });
+      EXPECT_NE(outcome, wrong) << "after " << n << " allocations";
+    }
+    EXPECT_EQ(outcome, not_reached);
   }
 }
 
