@@ -105,6 +105,7 @@ void Server::open_memory_file() {
 }
 
 void Server::open() {
+  std::signal(SIGHUP, SIG_IGN);  // the users have just been read
   if (memory_file_)
     workers_[0]->counters().add(Count::total_items, memory_file_->take_back(*engine_, clock_, context_.hash));
   take_signals();  // first: a client that can connect can also end the server

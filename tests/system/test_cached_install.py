@@ -59,3 +59,5 @@ def test_the_unit_starts_the_installed_program(build: Path, cached_program: Path
     unit = (tmp_path / "here/lib/systemd/system/rubato-cached.service").read_text()
     [command] = re.findall(r"^ExecStart=(\S+)", unit, re.MULTILINE)
     assert command == str(tmp_path / "here/bin/rubato-cached") and Path(command).exists()
+    # A stop keeps the items of -e, and a stop during the start is no failure.
+    assert {"KillSignal=SIGUSR1", "SuccessExitStatus=SIGUSR1", "StateDirectory=rubato-cached"} <= set(unit.splitlines())
