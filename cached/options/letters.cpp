@@ -45,7 +45,7 @@ constexpr ProtocolName kProtocols[] = {{"auto", "auto-negotiate", Binding::autom
 
 bool set_protocol(Settings& settings, std::string_view word) {
   for (const ProtocolName& one : kProtocols)
-    if (one.name == word) return settings.binding = one.binding, true;
+    if (one.name == word) return settings.binding = one.binding, settings.binding_is_given = true;
   return false;
 }
 std::string show_protocol(const InForce& now) {
@@ -53,9 +53,12 @@ std::string show_protocol(const InForce& now) {
   return std::string(std::ranges::find_if(kProtocols, is_chosen)->shown);
 }
 
+std::string show_text_login(const InForce& now) {
+  return now.settings.auth_file.empty() || now.settings.sasl ? "no" : "yes";
+}
+
 // memcached's values of options that are refused here.
 std::string show_zero(const InForce&) { return "0"; }
-std::string show_no(const InForce&) { return "no"; }
 std::string show_null(const InForce&) { return "(null)"; }
 
 constexpr Option kByLetter[] = {
@@ -265,9 +268,14 @@ constexpr Option kByLetter[] = {
      .value = takes::Text{put<&Settings::auth_file>},
      .placeholder = "FILE",
      .help = "lines user:password; text connections must log in",
-     .shown = {"auth_enabled_ascii",
-               [](const InForce& now)
-                   -> std::string { return now.settings.auth_file.empty() ? "no" : "yes"; }}},
+     .shown = {"auth_enabled_ascii", show_text_login}},
+    {.letter = 'S',
+     .name = "enable-sasl",
+     .group = Group::permissions,
+     .value = takes::Nothing{on<&Settings::sasl>},
+     .help =
+         "clients of the binary protocol, the only one then, log in by SASL (PLAIN); users are those of -Y",
+     .shown = {"auth_enabled_sasl", show<&Settings::sasl>}},
     {.letter = 'Z',
      .name = "enable-ssl",
      .group = Group::tls,
@@ -291,12 +299,6 @@ constexpr Option kByLetter[] = {
      }},
      .help = "only 0 is taken; TCP",
      .shown = {"udpport", show_zero}},
-    {.letter = 'S',
-     .name = "enable-sasl",
-     .group = Group::refused,
-     .value = takes::Refused{": there is no SASL; use -Y with a file of users and passwords"},
-     .help = "`-Y` and a file of users",
-     .shown = {"auth_enabled_sasl", show_no}},
     {.letter = 'N',
      .name = "napi-ids",
      .group = Group::refused,

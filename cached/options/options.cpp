@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,19 @@ void check_tls(const Settings& s) {
                      s.tls.verify_mode);
 }
 
+/// -S chooses the protocol, and the users if -Y does not.
+void complete_sasl(Settings& s) {
+  if (!s.sasl) return;
+  if (!s.binding_is_given) s.binding = Binding::binary;
+  if (s.binding != Binding::binary)
+    throw UsageError("-S needs the binary protocol alone; say -B binary, or leave -B out");
+  const char* const users = std::getenv("MEMCACHED_SASL_PWDB");
+  if (s.auth_file.empty() && users) s.auth_file = users;
+  if (s.auth_file.empty())
+    throw UsageError(
+        "-S needs users: -Y FILE, or the variable MEMCACHED_SASL_PWDB, with lines user:password");
+}
+
 void check(const Settings& s) {
   check_tls(s);
   const double share = s.lru.hot_share + s.lru.warm_share;
@@ -94,8 +108,9 @@ void check(const Settings& s) {
     throw UsageError("hot_lru_pct and warm_lru_pct are 80 at most together, not {:.0f}", share * 100);
   if (s.item_size_max > s.max_bytes / 2)
     throw UsageError("-I: an item may have at most half of the memory (-m), and {} is more", s.item_size_max);
-  if (!s.auth_file.empty() && s.binding == Binding::binary)
-    throw UsageError("-Y needs the text protocol, and -B binary excludes it");
+  if (!s.auth_file.empty() && s.binding == Binding::binary && !s.sasl)
+    throw UsageError(
+        "-Y needs the text protocol, and -B binary excludes it; with -S it holds the users of SASL");
   if (s.slab_chunk_max < sizeof(Item) + s.chunk_size)
     throw UsageError("-n {} does not fit into slab_chunk_max ({})", s.chunk_size, s.slab_chunk_max);
   if (!s.slab_sizes.empty() && s.slab_sizes.back() > s.slab_chunk_max)
@@ -134,6 +149,7 @@ Start read_options(int argc, char** argv, Settings& settings) try {
     read(letter, settings);
   }
   if (optind < argc) throw UsageError("'{}' is no option; rubato-cached -h lists what is", argv[optind]);
+  complete_sasl(settings);
   check(settings);
   return Start::serve;
 } catch (const UsageError& error) {

@@ -26,6 +26,7 @@ struct Settings {
   unsigned idle_timeout = 0;
   int requests_per_event = 20;
   Binding binding = Binding::automatic;
+  bool binding_is_given = false;
   TlsSettings tls;
   // Process
   unsigned threads = 4;
@@ -55,6 +56,7 @@ struct Settings {
   bool debug_time = false;  ///< the command debugtime, for tests
   bool misbehave = false;   ///< the command misbehave, for tests
   bool drop_privileges = false;
+  bool sasl = false;  ///< clients log in by SASL, with users of auth_file
   bool shutdown_command = false, flush = true, dump = true, watch = true;
   char prefix_delimiter = ':';
   std::atomic<bool> detail{false};

@@ -61,9 +61,13 @@ enum Status : std::uint16_t {
   kNotStored = 5,
   kNonNumeric = 6,
   kAuth = 0x20,
+  kAuthContinue = 0x21,
   kUnknown = 0x81,
   kNoMemory = 0x82
 };
+
+constexpr std::string_view kPlain = "PLAIN";  // the mechanism of SASL
+constexpr std::uint16_t kMostMechanism = 32;  // bytes of a mechanism's name
 
 std::string_view sentence(std::uint16_t status) {
   switch (status) {
@@ -169,7 +173,8 @@ struct BinaryProtocol::Header {
         cas(load<std::uint64_t>(data + 16)),
         form(form_of(opcode)) {}
   std::uint32_t value() const { return body - key - extras; }
-  /// A command of SASL, which is not there, whose parts are wrong besides: an error of another kind.
+  bool is_of_sasl() const { return opcode >= kListMechanisms && opcode <= kAuthenticateStep; }
+  /// A command of SASL whose parts are wrong: an error of another kind, with -S or without.
   bool is_malformed_login() const {
     if (opcode == kListMechanisms) return body != 0;
     return (opcode == kAuthenticate || opcode == kAuthenticateStep) && (extras != 0 || key == 0);
@@ -187,15 +192,22 @@ std::size_t BinaryProtocol::consume(const char* data, std::size_t n) {
   }
   if (n < Header::kSize) return 0;
   const Header h(data);
+  const bool has_sasl = s_.context_.settings.sasl;
   const bool known = h.opcode <= kPrependQuiet || (h.opcode >= kTouch && h.opcode <= kGatQuiet) ||
-                     h.opcode == kGatKey || h.opcode == kGatKeyQuiet;
+                     h.opcode == kGatKey || h.opcode == kGatKeyQuiet || (has_sasl && h.is_of_sasl());
   const bool is_short = std::uint32_t{h.key} + h.extras > h.body;
+  const bool may_ask = s_.logged_in_ || (has_sasl && (h.is_of_sasl() || h.opcode == kVersion));
+  if (has_sasl && !is_short && !may_ask) {
+    error(h, kAuth);
+    s_.close();
+    return Header::kSize;
+  }
   if (is_short || h.key > kMostKey || h.is_malformed_login()) {
     error(h, is_short ? kUnknown : kInvalid);
     s_.close();
     return Header::kSize;
   }
-  if (!known || !s_.logged_in_) {
+  if (!known || !may_ask) {
     error(h, known ? kAuth : kUnknown);
     s_.swallow_ = h.body;
     if (known) s_.close();
@@ -257,6 +269,12 @@ void BinaryProtocol::handle(const Header& h, const char* body) {
       if (h.extras == 0 && h.value() == 0) return stats(h, body);
       shape(0, false, false);
       return;
+    case kListMechanisms:
+      s_.logged_in_ = false;  // as memcached: it begins a login
+      return answer(h, kOk, 0, {}, {}, kPlain);
+    case kAuthenticate:
+    case kAuthenticateStep:
+      return log_in(h, body);
     case kQuit:
       if (!shape(0, false, false)) return;
       if (!h.form.quiet) answer(h, kOk, 0, {}, {}, {});
@@ -264,6 +282,34 @@ void BinaryProtocol::handle(const Header& h, const char* body) {
     default:
       return error(h, kUnknown);
   }
+}
+
+// A login by SASL (T103). The data of PLAIN: the user to act as (none, or the same), the user and the
+// password, with bytes 0 between. It comes with the request to begin, or with the next step if that request
+// had none.
+void BinaryProtocol::log_in(const Header& h, const char* body) {
+  if (h.key > kMostMechanism) return error(h, kInvalid);
+  const std::string_view data(body + h.key, h.value());
+  const bool has_begun = std::exchange(s_.login_has_begun_, false);
+  const bool is_plain = h.opcode == kAuthenticate ? h.key_in(body) == kPlain : has_begun;
+  s_.logged_in_ = false;
+  if (h.opcode == kAuthenticate && is_plain && data.empty()) {
+    s_.login_has_begun_ = true;
+    return answer(h, kAuthContinue, 0, {}, {}, {});
+  }
+  s_.counters_.add(Count::auth_commands);
+  s_.logged_in_ = is_plain && is_user(data);
+  if (s_.logged_in_) return answer(h, kOk, 0, {}, {}, "Authenticated");
+  s_.counters_.add(Count::auth_errors);
+  error(h, kAuth);
+}
+
+bool BinaryProtocol::is_user(std::string_view plain) const {
+  const std::size_t first = plain.find('\0');
+  const std::size_t second = first == plain.npos ? first : plain.find('\0', first + 1);
+  if (second == plain.npos) return false;
+  const std::string_view as = plain.substr(0, first), user = plain.substr(first + 1, second - first - 1);
+  return (as.empty() || as == user) && s_.context_.service.authenticates(user, plain.substr(second + 1));
 }
 
 void BinaryProtocol::begin(const Header& h, std::uint16_t status, std::uint64_t cas, std::size_t extras,

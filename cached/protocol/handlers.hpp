@@ -102,6 +102,8 @@ class BinaryProtocol {
   void remove(const Header& h, const char* body);
   void flush(const Header& h, const char* body);
   void stats(const Header& h, const char* body);
+  void log_in(const Header& h, const char* body);
+  bool is_user(std::string_view plain) const;
   void answer(const Header& h, std::uint16_t status, std::uint64_t cas, std::string_view extras,
               std::string_view key, std::string_view value);
   void error(const Header& h, std::uint16_t status);

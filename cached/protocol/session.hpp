@@ -106,7 +106,7 @@ class Session {
   Output& output_;
 
   enum class Protocol : std::uint8_t { unknown, text, binary } protocol_ = Protocol::unknown;
-  bool closing_ = false, no_reply_ = false, logged_in_ = false;
+  bool closing_ = false, no_reply_ = false, logged_in_ = false, login_has_begun_ = false;
   End end_ = End::error;
   std::uint8_t watch_ = 0;
   int descriptor_;

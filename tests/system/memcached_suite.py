@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from debian_source import Unavailable, fetch  # noqa: E402
 
 VERSION = "1.6.18"
-#: Files about what rubato-cached says that it has not: they would not begin.
+#: Files about what rubato-cached has not, or not so: the users of binary-sasl.t are made by saslpasswd2.
 ABSENT = re.compile(r"extstore|sasl|proxy")
 EXPECTED = Path(__file__).with_name("memcached_suite.txt")
 

@@ -202,7 +202,7 @@ def test_clients_that_die_in_mid_request_leave_nothing(start: Callable[..., Runn
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (["-U", "11211"], "UDP"), (["-S"], "-Y"),
+        (["-U", "11211"], "UDP"),
         (["-N", "1"], "NAPI"), (["-o", "ext_path=/x:1G"], "external storage"), (["-o", "proxy_config=x"], "proxy"),
         (["-o", "no_such"], "not known"), (["-o", "drop_privileges=x"], "its opposite is no_drop_privileges"),
         (["-o", "discipline=none"], "locks or locks14"),

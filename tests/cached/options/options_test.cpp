@@ -146,8 +146,6 @@ TEST(Options, ARefusalIsTheSentenceThatItHasAlwaysBeen) {
   EXPECT_EQ(refusal(find_letter('f'), "1"), "NAME takes a factor above 1, not '1'");
   EXPECT_EQ(refusal(find_letter('I'), "100"), "NAME takes 1024 to 1073741824 bytes, not '100'");
   EXPECT_EQ(refusal(find_letter('B'), "udp"), "NAME is auto, ascii or binary, not 'udp'");
-  EXPECT_EQ(refusal(find_letter('S'), ""),
-            "NAME: there is no SASL; use -Y with a file of users and passwords");
   EXPECT_EQ(refusal(*find_extended("ext_path"), "x"),
             "NAME: there is no external storage; the cache is in memory only");
   EXPECT_EQ(refusal(*find_extended("ssl_keyformat"), "PKCS"), "NAME is PEM (1) or DER (2), not 'PKCS'");
