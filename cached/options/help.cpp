@@ -55,10 +55,7 @@ void print_name(const Option& option) {
   print_entry(fmt::format("     {}{}", option.name, value), kNames, sentence_of(option));
 }
 
-bool is_in_this_build(const Option& option) {
-  if (option.is_built && !option.is_built()) return false;
-  return option.group != Group::refused && (option.group != Group::tls || tls_is_built());
-}
+bool is_in_this_build(const Option& option) { return option.group != Group::refused && !missing_for(option); }
 
 struct Part {
   const char* title;

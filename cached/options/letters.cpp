@@ -281,6 +281,7 @@ constexpr Option kByLetter[] = {
      .group = Group::tls,
      .value = takes::Nothing{on<&TlsSettings::enabled>},
      .help = "TLS on every TCP port; needs -o ssl_chain_cert",
+     .missing = &missing_for_tls,
      .shown = {"ssl_enabled", show<&TlsSettings::enabled>}},
     {.name = "list-options", .group = Group::own, .help = "print all options as tables of Markdown"},
     {.letter = 'o',

@@ -99,7 +99,9 @@ struct Option {
   const char* usual = "";           ///< the default, as a user would give it; of a switch, "on" or empty
   const char* help = "";            ///< what it does, and for a refused one what to do instead
   const char* no_effect = nullptr;  ///< the reason, for an option that is checked and does nothing
-  bool (*is_built)() = nullptr;     ///< whether this build has it; null: all have
+  /// Returns a sentence about what this build lacks for it, with the remedy, or null. Null: every build has
+  /// it.
+  const char* (*missing)() = nullptr;
   Shown shown = {};
 };
 
@@ -111,6 +113,8 @@ std::span<const Option> extended_options();
 const Option* find_extended(std::string_view name);
 /// Reads the list that stands behind -o. Errors: UsageError.
 void read_extended(Settings& settings, std::string_view list);
+
+inline const char* missing_for(const Option& option) { return option.missing ? option.missing() : nullptr; }
 
 inline bool is_refused(const Option& option) { return std::holds_alternative<takes::Refused>(option.value); }
 

@@ -36,9 +36,7 @@ namespace {
 
 void read_one(Settings& settings, std::string_view name, std::string_view value) {
   const Option* const option = find_extended(name);
-  if (option && is_refused(*option))
-    return read_value(option->value, settings, fmt::format("-o {}", name), value);
-  if (name.starts_with("ssl_") && !tls_is_built()) make_tls_server({});  // says what is missing
+  if (option && is_refused(*option)) return read_value(*option, settings, fmt::format("-o {}", name), value);
   if (!option) throw UsageError("-o {} is not known; rubato-cached -h lists what is", name);
   const Need need = need_of(option->value);
   if (need == Need::needed && value.empty()) throw UsageError("-o {} needs a value, as {}=...", name, name);
@@ -50,7 +48,7 @@ void read_one(Settings& settings, std::string_view name, std::string_view value)
     throw UsageError("-o {} takes no value{}", name,
                      other && !is_refused(*other) ? "; its opposite is " + opposite : std::string());
   }
-  read_value(option->value, settings, name, value);
+  read_value(*option, settings, name, value);
 }
 
 /// The table in the form that getopt_long() takes.
@@ -72,7 +70,7 @@ struct Known {
 void read(int letter, Settings& s) {
   const std::string_view value = optarg ? std::string_view(optarg) : std::string_view{};
   for (const Option& option : options_by_letter())
-    if (option.letter == letter) return read_value(option.value, s, std::string{'-', option.letter}, value);
+    if (option.letter == letter) return read_value(option, s, std::string{'-', option.letter}, value);
 }
 
 void check_tls(const Settings& s) {
@@ -80,7 +78,6 @@ void check_tls(const Settings& s) {
     if (!s.tls.enabled && address.substr(0, 6) == "notls:")
       throw UsageError("-l {}: without -Z there is no TLS to leave out", address);
   if (!s.tls.enabled) return;
-  if (!tls_is_built()) make_tls_server(s.tls);  // says what is missing
   if (s.tls.chain_cert.empty()) throw UsageError("-Z needs a certificate: -o ssl_chain_cert=FILE");
   if (s.port == 0) throw UsageError("-Z needs a TCP port, and -p 0 is none");
   if (s.tls.verify_mode >= 2 && s.tls.ca_cert.empty())

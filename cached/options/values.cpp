@@ -85,8 +85,9 @@ struct Expected {
 
 Need need_of(const Value& value) { return std::visit(NeedOf{}, value); }
 
-void read_value(const Value& value, Settings& settings, std::string_view spelled, std::string_view text) {
-  std::visit(ReadValue{settings, spelled, text}, value);
+void read_value(const Option& option, Settings& settings, std::string_view spelled, std::string_view text) {
+  if (const char* const missing = missing_for(option)) throw UsageError("{}: {}", spelled, missing);
+  std::visit(ReadValue{settings, spelled, text}, option.value);
 }
 
 std::string expected(const Option& option) { return std::visit(Expected{option}, option.value); }

@@ -26,8 +26,8 @@ enum class Need : std::uint8_t { none, optional, needed };
 Need need_of(const Value& value);
 
 /// Checks `text` and puts it into the settings. Errors: UsageError, which names the option as `spelled` has
-/// it.
-void read_value(const Value& value, Settings& settings, std::string_view spelled, std::string_view text);
+/// it; also if this build lacks what the option needs.
+void read_value(const Option& option, Settings& settings, std::string_view spelled, std::string_view text);
 
 /// The values that an option takes, for a page: "1 to 1024".
 std::string expected(const Option& option);

@@ -5,14 +5,13 @@
 
 namespace rubato::cached {
 
-bool privileges_are_droppable() { return false; }
-
-void require_droppable_privileges() {
-  throw UsageError(
-      "-o drop_privileges: this build has no libseccomp; install libseccomp-dev and build again, or use the "
-      "sandbox of systemd");
+const char* missing_for_privileges() {
+  return "this build has no libseccomp; install libseccomp-dev and build again, or use the sandbox of "
+         "systemd";
 }
 
-void drop_privileges(const KeptPrivileges&) { require_droppable_privileges(); }
+void drop_privileges(const KeptPrivileges&) {
+  throw UsageError("-o drop_privileges: {}", missing_for_privileges());
+}
 
 }  // namespace rubato::cached

@@ -5,10 +5,8 @@
 
 namespace rubato::cached {
 
-/// Whether this build can drop privileges.
-bool privileges_are_droppable();
-/// Errors: UsageError, in a build that cannot.
-void require_droppable_privileges();
+/// A sentence about what this build lacks to drop privileges, with the remedy; null: it can.
+const char* missing_for_privileges();
 
 /// Privileges that some options need, beside those that every server needs.
 struct KeptPrivileges {

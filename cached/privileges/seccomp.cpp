@@ -150,8 +150,7 @@ void end_process(int, siginfo_t* info, void*) {
 
 }  // namespace
 
-bool privileges_are_droppable() { return true; }
-void require_droppable_privileges() {}
+const char* missing_for_privileges() { return nullptr; }
 
 void drop_privileges(const KeptPrivileges& kept) {
   struct sigaction action {};

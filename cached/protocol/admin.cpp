@@ -260,7 +260,7 @@ void AdminCommands::misbehave(const Words&) {
 }
 
 void AdminCommands::refresh_certs(const Words& words) {
-  if (!tls_is_built()) return s_.error("ERROR");
+  if (missing_for_tls()) return s_.error("ERROR");
   note_no_reply(words);
   const std::string error = s_.context_.service.refresh_certificates();
   if (error.empty()) return s_.answer("OK");

@@ -232,8 +232,7 @@ void Report::settings() {
                     context_.service.crawler_enabled(), engine_.discipline()};
   for (const auto options : {options_by_letter(), extended_options()})
     for (const Option& option : options)
-      if (option.shown.name && (option.group != Group::tls || tls_is_built()))
-        add(option.shown.name, option.shown.text(now));
+      if (option.shown.name && !missing_for(option)) add(option.shown.name, option.shown.text(now));
   // Lines that belong to no option.
   add("oldest", 0);
   add("num_threads_per_udp", context_.settings.threads);

@@ -5,10 +5,12 @@
 
 namespace rubato::cached {
 
-bool tls_is_built() { return false; }
+const char* missing_for_tls() {
+  return "this build has no TLS; install libssl-dev and build again, or put stunnel in front";
+}
 
 std::unique_ptr<TlsServer> make_tls_server(const TlsSettings&) {
-  throw UsageError("-Z: this build has no TLS; install libssl-dev and build again, or put stunnel in front");
+  throw UsageError("-Z: {}", missing_for_tls());
 }
 
 std::unique_ptr<TlsClient> make_tls_client(const TlsClientSettings&) {

@@ -370,7 +370,7 @@ class Client final : public TlsClient {
 
 }  // namespace
 
-bool tls_is_built() { return true; }
+const char* missing_for_tls() { return nullptr; }
 
 std::unique_ptr<TlsServer> make_tls_server(const TlsSettings& settings) {
   return std::make_unique<Server>(settings);

@@ -57,8 +57,8 @@ class TlsServer {
   virtual void reset_statistics() = 0;
 };
 
-/// Whether this build has TLS.
-bool tls_is_built();
+/// A sentence about what this build lacks for TLS, with the remedy; null: it has TLS.
+const char* missing_for_tls();
 /// Errors: UsageError of an option.
 std::unique_ptr<TlsServer> make_tls_server(const TlsSettings& settings);
 

@@ -26,7 +26,7 @@ DROPPED = "drop_privileges,misbehave"
 
 @pytest.fixture(scope="session", autouse=True)
 def _is_built(cached_program: Path) -> None:
-    if "no_drop_privileges" not in subprocess.run([cached_program, "-h"], capture_output=True, text=True).stdout:
+    if "\n     drop_privileges" not in subprocess.run([cached_program, "-h"], capture_output=True, text=True).stdout:
         pytest.skip("rubato-cached is built without libseccomp")
 
 

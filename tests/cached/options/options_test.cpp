@@ -9,6 +9,8 @@
 
 #include "cached/options/option.hpp"
 #include "cached/options/values.hpp"
+#include "cached/privileges/privileges.hpp"
+#include "cached/tls/tls.hpp"
 
 namespace rubato::cached {
 namespace {
@@ -41,7 +43,7 @@ std::map<std::string, std::string> shown(const Settings& settings) {
 /// The sentence by which `text` is refused; empty: it is taken.
 std::string refusal(const Option& option, std::string_view text) try {
   Settings settings;
-  read_value(option.value, settings, "NAME", text);
+  read_value(option, settings, "NAME", text);
   return {};
 } catch (const UsageError& error) {
   return error.what();
@@ -70,12 +72,12 @@ TEST(Options, EachHasASentenceThatFitsIntoATable) {
 TEST(Options, AGivenDefaultChangesNothing) {
   const auto usual = shown(Settings{});
   for (const Option& option : all_options()) {
-    if (*option.usual == '\0') continue;
+    if (*option.usual == '\0' || missing_for(option)) continue;
     const bool is_switch = need_of(option.value) == Need::none;
     EXPECT_EQ(is_switch, std::string(option.usual) == "on") << name_of(option);
     ASSERT_NE(option.shown.name, nullptr) << name_of(option) << " has a default that nothing shows";
     Settings settings;
-    read_value(option.value, settings, "NAME", is_switch ? "" : option.usual);
+    read_value(option, settings, "NAME", is_switch ? "" : option.usual);
     EXPECT_EQ(shown(settings), usual) << name_of(option);
   }
 }
@@ -85,10 +87,9 @@ TEST(Options, ASwitchThatIsOffByDefaultChangesItsLine) {
   int switches = 0;
   for (const Option& option : all_options()) {
     const bool is_switch = need_of(option.value) == Need::none && !is_refused(option);
-    if (!is_switch || *option.usual != '\0' || !option.shown.name) continue;
-    if (option.is_built && !option.is_built()) continue;
+    if (!is_switch || *option.usual != '\0' || !option.shown.name || missing_for(option)) continue;
     Settings settings;
-    read_value(option.value, settings, "NAME", "");
+    read_value(option, settings, "NAME", "");
     EXPECT_NE(shown(settings).at(option.shown.name), usual.at(option.shown.name)) << name_of(option);
     ++switches;
   }
@@ -101,7 +102,7 @@ TEST(Options, AnOptionWithoutEffectChangesNoLineButItsOwn) {
     if (!option.no_effect) continue;
     const bool has_value = need_of(option.value) == Need::needed;
     Settings settings;
-    read_value(option.value, settings, "NAME", !has_value ? "" : refusal(option, "10").empty() ? "10" : "1");
+    read_value(option, settings, "NAME", !has_value ? "" : refusal(option, "10").empty() ? "10" : "1");
     auto lines = shown(settings);
     if (option.shown.name) lines[option.shown.name] = usual.at(option.shown.name);
     EXPECT_EQ(lines, usual) << name_of(option);
@@ -148,13 +149,30 @@ TEST(Options, ARefusalIsTheSentenceThatItHasAlwaysBeen) {
   EXPECT_EQ(refusal(find_letter('B'), "udp"), "NAME is auto, ascii or binary, not 'udp'");
   EXPECT_EQ(refusal(*find_extended("ext_path"), "x"),
             "NAME: there is no external storage; the cache is in memory only");
+}
+
+TEST(Options, OneThatThisBuildLacksIsRefusedByWhatIsMissing) {
+  Option option{.name = "ice", .value = takes::Anything{}, .missing = [] { return "this build has no ice"; }};
+  EXPECT_EQ(refusal(option, ""), "NAME: this build has no ice");
+  option.missing = []() -> const char* { return nullptr; };
+  EXPECT_EQ(refusal(option, ""), "");
+}
+
+TEST(Options, WhatALibraryDoesIsMissingWithoutItAlone) {
+  for (const Option& option : all_options()) {
+    const char* const lacked = option.group == Group::tls             ? missing_for_tls()
+                               : name_of(option) == "drop_privileges" ? missing_for_privileges()
+                                                                      : nullptr;
+    EXPECT_STREQ(missing_for(option), lacked) << name_of(option);
+  }
+  if (missing_for_tls()) return;
   EXPECT_EQ(refusal(*find_extended("ssl_keyformat"), "PKCS"), "NAME is PEM (1) or DER (2), not 'PKCS'");
 }
 
 TEST(Options, OfAListOfAddressesTheEmptyOnesAreLeftOut) {
   Settings settings;
-  read_value(find_letter('l').value, settings, "-l", ",127.0.0.1,,[::1]:5;");
-  read_value(find_letter('l').value, settings, "-l", "localhost");
+  read_value(find_letter('l'), settings, "-l", ",127.0.0.1,,[::1]:5;");
+  read_value(find_letter('l'), settings, "-l", "localhost");
   EXPECT_EQ(settings.addresses, (std::vector<std::string>{"127.0.0.1", "[::1]:5", "localhost"}));
   for (const char* none : {"", ",", ",;"}) EXPECT_NE(refusal(find_letter('l'), none), "") << none;
 }
