@@ -1,7 +1,7 @@
 # Thin: each target is one or two commands that can be typed by hand. `make` alone lists them.
 # SPDX-License-Identifier: MIT
 .DEFAULT_GOAL := help
-.PHONY: help install build demo demo-long test test-long test-newcomer golden format lint docs reference bench clean
+.PHONY: help install packages environment programs build demo demo-long test test-long test-newcomer golden format lint docs reference bench clean
 MAKEFLAGS += --no-print-directory
 
 help:  ## list the targets
@@ -9,9 +9,15 @@ help:  ## list the targets
 
 install:
 	@tools/bootstrap
-
-build: install  ## install what is missing, and build everything but the tests (release)
+packages:
+	@tools/bootstrap --packages
+environment: packages
+	@tools/bootstrap
+programs: packages
 	@tools/build release
+
+build:  ## install what is missing, and build everything but the tests (release)
+	@$(MAKE) -j2 environment programs  # pip, which uses one processor, beside the compiler
 
 demo:  ## shortest paths on chips of 1 to 256 cores, from nothing to report/index.html in 3 minutes
 	@tools/demo
