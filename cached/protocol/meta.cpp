@@ -21,7 +21,6 @@ void append_key(Output& output, std::string_view key, bool is_binary) {
   output.append(key_text(key, is_binary));
 }
 
-constexpr std::string_view kBadFormat = "CLIENT_ERROR bad command line format";
 constexpr std::string_view kBadToken = "CLIENT_ERROR bad token in command line format";
 constexpr std::string_view kTooMany = "CLIENT_ERROR options flags too long";
 /// Flags without a token that has to be read; every command takes all. P and L are for proxies.

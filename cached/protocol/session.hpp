@@ -19,6 +19,7 @@
 namespace rubato::cached {
 
 constexpr std::size_t kMostKey = 250;
+constexpr std::string_view kBadFormat = "CLIENT_ERROR bad command line format";
 constexpr unsigned kMostTokens = 24;
 
 /// Words of a text line, at most kMostTokens.

@@ -12,7 +12,6 @@ namespace rubato::cached {
 
 namespace {
 
-constexpr std::string_view kBadFormat = "CLIENT_ERROR bad command line format";
 constexpr std::uint32_t kMostLogin = 4096;  // bytes of user and password
 
 Words split(std::string_view line) {
