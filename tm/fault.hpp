@@ -38,7 +38,10 @@ namespace rubato::tm {
   X(era_begun_unclosed)      /* commit times begin again while transactions are under way */ \
   X(watch_not_rechecked)     /* a thread sleeps for a condition without a last look at its reads */ \
   X(own_stack_kept)          /* stores to the own stack are kept until commit */ \
-  X(hardware_unseen)         /* a hardware transaction does not tell the software ones that it wrote */
+  X(hardware_unseen)         /* a hardware transaction does not tell the software ones that it wrote */ \
+  X(handlers_not_restored)   /* a rollback leaves the caught exceptions as they are */ \
+  X(exception_ends_early)    /* the last handler of an exception that can be undone gives its memory back */ \
+  X(exception_logged)        /* reads of the transaction's own exceptions are compared at validations */
 // clang-format on
 RUBATO_DEFINE_FAULTS(Fault, kFaultNames, RUBATO_TM_FAULTS)
 

@@ -57,6 +57,11 @@ inline void release_sequence(Thread& thread) {
 }
 
 struct ValueReads {
+  /// An exception of the transaction is its own until the commit, and may be over before that.
+  static void log(const void* p, unsigned bytes, std::uint64_t value, Thread* thread) {
+    if (!thread->exceptions.holds(p, 0) || has_fault(Fault::exception_logged))
+      thread->values.push(ValueRead(p, bytes, value));
+  }
   static void lock(const void*, unsigned, Thread* thread) {
     if (!thread->holds_sequence) hold_sequence(*thread);
   }
@@ -67,7 +72,7 @@ struct ValueReads {
       let_others_in();
       Atomics::fence(std::memory_order_acquire);
       if (__builtin_expect(sequence.now() == thread->snapshot, true) || has_fault(Fault::no_second_look)) {
-        if constexpr (is_logged) thread->values.push(ValueRead(p, bytes, value));
+        if constexpr (is_logged) log(p, bytes, value, thread);
         return value;
       }
       extend(*thread, Cause::invalid_load);

@@ -9,8 +9,6 @@
 namespace rubato::tm {
 namespace {
 
-const Exceptions::Mark kBeginning{};
-
 /// The algorithm may be the reason why nothing commits.
 constexpr std::uint32_t kLossesToAdapt = 64;
 
@@ -120,13 +118,10 @@ void roll_back_allocations(Thread& thread, const Savepoint& savepoint) {
 }  // namespace
 
 void restore_memory(Thread& thread, const Savepoint* savepoint) {
-  const Exceptions::Mark& mark = savepoint != nullptr ? savepoint->exceptions : kBeginning;
   const Checkpoint& checkpoint =
       savepoint != nullptr ? thread.checkpoints[thread.savepoints.size()] : thread.checkpoints[0];
   if (has_fault(Fault::no_undo)) return;
-  const std::size_t gone = thread.exceptions.gone_count(mark);
-  thread.undo.restore(savepoint != nullptr ? savepoint->undo : 0, dead_frames(checkpoint),
-                      gone != 0 ? thread.exceptions.gone(mark) : nullptr, gone);
+  thread.undo.restore(savepoint != nullptr ? savepoint->undo : 0, dead_frames(checkpoint));
 }
 
 void restart(Thread& thread, Cause cause, const void* subject) {

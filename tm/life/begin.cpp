@@ -112,6 +112,11 @@ void push_savepoint(Thread& thread, std::uint32_t properties) {
   thread.id = 0;
 }
 
+/// Not one inside which the transaction has become irrevocable.
+bool has_cancellable_savepoint(const Thread& thread) {
+  return thread.has_open_savepoint() && !thread.savepoints.back().is_final;
+}
+
 std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
   const bool is_instrumented = (properties & Property::kInstrumented) != 0;
   if (!is_instrumented || (properties & Property::kGoesIrrevocable) != 0) become_irrevocable(thread);
@@ -138,9 +143,14 @@ std::uint32_t choose_path(const Thread& thread, std::uint32_t properties) {
 }
 
 void choose_irrevocable_barriers(Thread& thread) {
-  const bool can_cancel = thread.has_open_savepoint() && !thread.savepoints.back().is_final;
-  thread.barriers = can_cancel ? &kUndoBarriers : &kPlainBarriers;
+  thread.barriers = has_cancellable_savepoint(thread) ? &kUndoBarriers : &kPlainBarriers;
 }
+
+bool can_cancel(const Thread& thread) {
+  if (thread.has_open_savepoint()) return has_cancellable_savepoint(thread);
+  return thread.mode != Mode::irrevocable && (thread.properties & Property::kNoAbort) == 0;
+}
+bool can_be_undone(const Thread& thread) { return thread.is_undoable() || has_cancellable_savepoint(thread); }
 
 namespace {
 

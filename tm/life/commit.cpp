@@ -119,9 +119,9 @@ void commit_in_hardware(Thread& thread) {
     return;
   }
   // 1. The writes become visible, or the transaction has to run again.
-  if (exception != nullptr) thread.exceptions.leaving(exception);
   const Mode mode = thread.mode;
   const bool is_concurrent = mode == Mode::concurrent;
+  if (exception != nullptr && is_concurrent) thread.exceptions.note(exception);  // the commit may fail
   if (is_concurrent && !thread.algorithm->commit(thread)) restart(thread, Cause::invalid_commit);
   // 2. Others may go on.
   const bool has_logs = thread.is_undoable();

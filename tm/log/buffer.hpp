@@ -21,6 +21,7 @@ class Buffer {
   T& operator[](std::size_t i) { return data_[i]; }
   const T& operator[](std::size_t i) const { return data_[i]; }
   T& back() { return end_[-1]; }
+  const T& back() const { return end_[-1]; }
   T* begin() { return data_; }
   T* end() { return end_; }
 

@@ -1,5 +1,8 @@
 // Exceptions that a transaction allocated, threw or caught, and what is left to clean up when it is undone
-// (T23). The entry points of libstdc++ are weak: C programs have none of them.
+// (T23). Invariant: each exception that began in an open transaction is in one list, wherever it is: being
+// made, in flight, caught, or ended. Memory of one that can still be undone stays, because logs may hold its
+// values: a handler that ends it leaves a reference to the commit. The entry points of libstdc++ are weak: C
+// programs have none of them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,31 +10,33 @@
 #include <cstdint>
 
 #include "tm/log/buffer.hpp"
-#include "tm/log/undo_log.hpp"
+#include "tm/log/cxa_exception.hpp"
 
 namespace rubato::tm {
 
-/// The C++ ABI's state of a thread.
-struct CxaGlobals {
-  void* caught_exceptions;
-  unsigned int uncaught_exceptions;
-};
-
 class Exceptions {
  public:
+  Exceptions() = default;
+  Exceptions(const Exceptions&) = delete;
+  Exceptions& operator=(const Exceptions&) = delete;
+
   /// For the calling thread, before its first transaction.
   void attach_to_thread();
 
   /// The state of exceptions that a savepoint keeps.
   struct Mark {
     std::size_t objects = 0;
-    std::uint32_t caught = 0;
-    std::uint32_t uncaught = 0;
-    void* in_flight = nullptr;
+    CxaGlobals globals;
+    int handlers = 0;  ///< of the innermost caught exception, which may be thrown again
   };
 
-  Mark mark() const;
-  void start_outermost() { outermost_uncaught_ = uncaught_count(); }
+  Mark mark() const {
+    Mark mark{objects_.size(), *globals_};
+    if (__builtin_expect(mark.globals.caught != nullptr, false) && mark.globals.caught->is_cxx())
+      mark.handlers = mark.globals.caught->handlers;
+    return mark;
+  }
+  void start_outermost() { outermost_ = mark(); }
 
   /// Does `p` lie in an exception that was allocated with number `first_object` or later?
   bool holds(const void* p, std::size_t first_object) {
@@ -43,44 +48,49 @@ class Exceptions {
   [[noreturn]] void throw_object(void* object, void* type, void (*destructor)(void*));
   void* begin_catch(void* exception);
   void end_catch();
-  /// An exception is on its way: that leaves the transaction, until it has committed, or that operator new
-  /// threw.
-  void leaving(void* exception) { in_flight_ = exception; }
+  /// Takes over an exception that was thrown without the library, by operator new for example, and that
+  /// passes, is caught, or leaves the transaction. One of a handler around the transaction is not taken.
+  void note(void* exception);
 
-  /// Memory of exceptions that end with a rollback to `mark`: it is not restored.
-  const Range* gone(const Mark& mark) { return objects_.begin() == nullptr ? nullptr : ranges(mark); }
-  std::size_t gone_count(const Mark& mark) const { return objects_.size() - mark.objects; }
+  /// The exception of the transaction that ends with the innermost handler, or null.
+  CxaException* ending();
+  /// Ends the innermost handler, but leaves a reference to ending(), which a rollback drops, or release().
+  void end_catch_keeping(CxaException* exception);
+  /// After the commit: the end of what end_catch_keeping() has kept.
+  static void release(void* exception);
+
   void roll_back_to(const Mark& mark);
-  void roll_back() { roll_back_to({0, 0, outermost_uncaught_, nullptr}); }
+  void roll_back() { roll_back_to(outermost_); }
   /// There is none that a commit has to clean up.
-  bool is_clean() const { return objects_.empty() && caught_ == 0 && in_flight_ == nullptr; }
+  bool is_clean() const { return objects_.empty(); }
   void commit() {
     if (__builtin_expect(!is_clean(), false)) end();
   }
 
  private:
-  enum class State : std::uint8_t { unthrown, thrown, freed };
+  enum class State : std::uint8_t {
+    unthrown,
+    freed,    ///< its constructor threw
+    thrown,   ///< in flight, caught, or kept at the end of its last handler
+    foreign,  ///< made without the library
+    over
+  };
   struct Object {
-    void* object;
-    std::size_t bytes;
+    void* exception;
+    std::size_t bytes;  ///< of a foreign one unknown, 0
     State state;
   };
 
   bool is_in_object(const void* p, std::size_t first_object);
-  void clean_up(const Mark& mark);
+  Object* find(const void* exception);
+  bool is_caught(const void* exception) const;
   void end();
-  void forget();
-  const Range* ranges(const Mark& mark);
-  std::uint32_t uncaught_count() const { return globals_ != nullptr ? globals_->uncaught_exceptions : 0; }
-  void set_uncaught_count(std::uint32_t count);
-  void free_object(void* object);
+  static void take_back(const Object& entry);
 
-  CxaGlobals* globals_ = nullptr;  ///< of the thread; null in a program without libstdc++
+  CxaGlobals none_;  ///< in a program without libstdc++
+  CxaGlobals* globals_ = &none_;
   Buffer<Object> objects_;
-  Buffer<Range> ranges_;
-  std::uint32_t caught_ = 0;
-  std::uint32_t outermost_uncaught_ = 0;
-  void* in_flight_ = nullptr;
+  Mark outermost_;
 };
 
 }  // namespace rubato::tm

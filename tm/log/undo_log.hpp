@@ -39,22 +39,20 @@ class UndoLog {
     drops_.push({{first, first + bytes}, words_.size()});
   }
 
-  /// Restores all words saved since the log had `size` words, except those inside `dead` and `gone`. `dead`
-  /// is the stack below the checkpoint (T26); `gone` are exception objects that end with this attempt.
-  void restore(std::size_t size, Range dead, const Range* gone, std::size_t gone_count) {
+  /// Restores all words saved since the log had `size` words, except those inside `dead`, the stack below the
+  /// checkpoint (T26).
+  void restore(std::size_t size, Range dead) {
     std::size_t end = words_.size();
     while (end > size) {
       const std::uintptr_t address = words_[end - 1];
       const std::size_t bytes = words_[end - 2];
       end -= 2 + words_in(bytes);
       const char* const old = reinterpret_cast<const char*>(&words_[end]);
-      if (drops_.empty() && gone_count == 0 && (address >= dead.last || address + bytes <= dead.first)) {
+      if (drops_.empty() && (address >= dead.last || address + bytes <= dead.first)) {
         std::memcpy(reinterpret_cast<void*>(address), old, bytes);
       } else {
         for (std::size_t i = 0; i < bytes; ++i) {
-          if (!is_excluded(address + i, end, dead, gone, gone_count)) {
-            *reinterpret_cast<char*>(address + i) = old[i];
-          }
+          if (!is_excluded(address + i, end, dead)) *reinterpret_cast<char*>(address + i) = old[i];
         }
       }
     }
@@ -94,12 +92,8 @@ class UndoLog {
     std::size_t position;  ///< words in the log when it was dropped: only what is before is affected
   };
 
-  bool is_excluded(std::uintptr_t byte, std::size_t position, Range dead, const Range* gone,
-                   std::size_t gone_count) {
+  bool is_excluded(std::uintptr_t byte, std::size_t position, Range dead) {
     if (byte >= dead.first && byte < dead.last) return true;
-    for (std::size_t i = 0; i < gone_count; ++i) {
-      if (byte >= gone[i].first && byte < gone[i].last) return true;
-    }
     for (const Drop& drop : drops_) {
       if (drop.position > position && byte >= drop.range.first && byte < drop.range.last) return true;
     }

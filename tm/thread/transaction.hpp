@@ -51,6 +51,11 @@ bool watch_reads(Thread& thread);
 /// Wakes those that wait for what the transaction has written, which ran as `mode`.
 void wake_watchers(Thread& thread, Mode mode);
 
+/// May a nested transaction, or the whole, be cancelled by the program from here on?
+bool can_cancel(const Thread& thread);
+/// May anything that follows be undone?
+bool can_be_undone(const Thread& thread);
+
 /// Lets go of gate or serial lock.
 void leave_transaction(Thread& thread);
 /// Empties all logs.
