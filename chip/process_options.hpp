@@ -21,6 +21,7 @@ inline ProcessOptions process_options(const SessionOptions& options) {
   process.argv0 = options.argv0;
   process.sandbox = options.sandbox;
   process.seed = options.config.chip.seed;
+  process.start_date = options.config.run.start_date;
   process.stack_bytes = options.config.run.stack_bytes;
   process.memory_bytes = options.config.run.memory_bytes;
   process.host_bytes = host_memory_for_guests().value_or(process.host_bytes);

@@ -143,11 +143,12 @@ struct RunSection {
   std::uint32_t lookahead_cycles = 32;  ///< 0: strict order
   bool warm = false;                    ///< L2, LLC and directories warmed by fast-forward (C4)
   bool fast_forward = true;
-  std::string roi;                       ///< symbol; empty: rubato::run(), else main
-  std::uint64_t quantum = 10000;         ///< instructions a thread runs at a time in fast-forward
-  std::uint64_t time_slice = 50000;      ///< cycles, when threads outnumber cores (C3)
-  std::uint64_t profile_cycles = 10000;  ///< between two samples of where cores are; 0: none
-  std::uint64_t stack_bytes = 8u << 20;  ///< of the main thread
+  std::string roi;                        ///< symbol; empty: rubato::run(), else main
+  std::uint64_t quantum = 10000;          ///< instructions a thread runs at a time in fast-forward
+  std::uint64_t time_slice = 50000;       ///< cycles, when threads outnumber cores (C3)
+  std::uint64_t profile_cycles = 10000;   ///< between two samples of where cores are; 0: none
+  std::uint64_t start_date = 1704067200;  ///< of the program's clock, seconds since 1970: 2024-01-01
+  std::uint64_t stack_bytes = 8u << 20;   ///< of the main thread
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< of the program, what may be written
   std::uint32_t address_bits = 38;                       ///< of the program's address space: 256 GiB
   std::string contention = "auto";  ///< watch the lines that cores take from one another: auto | true | false

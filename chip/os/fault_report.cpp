@@ -14,10 +14,19 @@
 #include "chip/isa/disassemble.hpp"
 #include "chip/os/call_stack.hpp"
 #include "chip/os/process_impl.hpp"
+#include "chip/os/syscall_names.hpp"
 #include "include/rubato/errors.hpp"
 
 namespace rubato::chip {
 namespace {
+
+/// A call on semaphores or queues of messages.
+bool is_of_ipc(std::uint64_t number) {
+  constexpr std::uint64_t kMqTimedsend = 182, kMqTimedreceive = 183, kMsgrcv = 188, kMsgsnd = 189,
+                          kSemtimedop = 192, kSemop = 193;
+  return number == kMqTimedsend || number == kMqTimedreceive || number == kMsgrcv || number == kMsgsnd ||
+         number == kSemtimedop || number == kSemop;
+}
 
 /// The function in which include/rubato ends programs that broke a rule, with a sentence at a0.
 constexpr std::string_view kMisuseFunction = "rubato_misuse";
@@ -271,7 +280,9 @@ std::string Process::describe_waiting() const {
         reason = wait.deadline ? "sleeps" : "waits for a signal";
         break;
       case WaitKind::files:
-        reason = "waits for a pipe, socket or other file to become ready";
+        reason = is_of_ipc(wait.number) ? fmt::format("waits in system call {} for another process or thread",
+                                                      syscall_name(wait.number))
+                                        : "waits for a pipe, socket or other file to become ready";
         break;
       case WaitKind::disk:
         reason = "waits for the disk";

@@ -61,7 +61,11 @@ std::int64_t Process::Impl::open_fifo(Call& call, const ResolvedPath& where, Fil
   if ((flags & abi::kDirectory) != 0 || where.wants_directory) return -ENOTDIR;
   const std::uint32_t access = flags & abi::kAccessMask;
   const int asked = (access != abi::kWriteOnly ? R_OK : 0) | (access != abi::kReadOnly ? W_OK : 0);
-  if (::faccessat(where.parent.get(), where.name.c_str(), asked, 0) != 0) return -errno;
+  abi::Stat info{};
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
+  if (const auto error = check_access(where, info, static_cast<std::uint32_t>(asked)); error < 0)
+    return error;
   OwnedFd place(::openat(where.parent.get(), where.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!place) return -errno;
   auto pipe = kernel.fifos.pipe_of(id, next_pipe++);

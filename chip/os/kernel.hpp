@@ -23,10 +23,12 @@
 #include "chip/os/fifo.hpp"
 #include "chip/os/file_locks.hpp"
 #include "chip/os/inotify_file.hpp"
+#include "chip/os/ipc_objects.hpp"
 #include "chip/os/linux_abi.hpp"
 #include "chip/os/local_network.hpp"
 #include "chip/os/open_file.hpp"
 #include "chip/os/path_resolver.hpp"
+#include "chip/os/posix_queues.hpp"
 #include "chip/os/process.hpp"
 #include "chip/os/signal_file.hpp"
 #include "chip/os/signal_queue.hpp"
@@ -53,7 +55,8 @@ struct Opening {
 struct Wait {
   WaitKind kind = WaitKind::none;
   Addr futex = 0;
-  FutexKey key{};  ///< of the futex
+  FutexKey key{};                ///< of the futex
+  std::vector<FutexKey> keys{};  ///< of all, where futex_waitv() waits: `key` is the first of them
   std::uint32_t bitset = 0;
   bool is_lock = false;                   ///< FUTEX_LOCK_PI: the waker hands the lock over
   std::optional<std::uint64_t> deadline;  ///< ns; in Impl::timeouts too
@@ -62,6 +65,7 @@ struct Wait {
   std::uint64_t number = 0;               ///< the system call, tried again when files change, or restarted
   std::uint64_t progress = 0;             ///< bytes a blocked write has moved already
   std::optional<Opening> opening{};       ///< of an open
+  std::vector<SemaphoreOperation> operations{};  ///< of semop()
   /// A capsule's call that is tried again may reach the same memory as at first, with this stack (P49, P50).
   std::optional<std::pair<Addr, Addr>> at_once_stack{};
   std::array<std::uint64_t, 6> arguments{};
@@ -143,6 +147,10 @@ struct Process::Kernel final : SignalSource {
   Thread& create_thread(int pid);
   /// The memories of all processes that run, each once.
   std::set<const AddressSpace*> memories() const;
+  /// How often the segment is attached, in all of them.
+  std::uint64_t attached(const SharedSegment& segment) const;
+  /// Segments that were removed go when no process has attached them.
+  void drop_removed_segments();
   /// Processes of before an exec, or that have ended, can go: none of their functions runs.
   void bury();
 
@@ -170,7 +178,8 @@ struct Process::Kernel final : SignalSource {
   std::map<FutexKey, std::deque<Thread*>> futexes;   // waiters, first come first
   std::set<std::pair<std::uint64_t, int>> timeouts;  // (ns, tid)
   std::deque<Thread*> file_waits;
-  bool files_changed = false;  ///< a pipe or counter may be ready that was not
+  std::vector<std::weak_ptr<OpenFile>> asynchronous;  ///< files whose owners get signals
+  bool files_changed = false;                         ///< a pipe or counter may be ready that was not
 
   ThreadInfo* calling = nullptr;  ///< whose call is being made, or was made last
   Thread* in_call = nullptr;      ///< leaves its core by itself, as its call is over
@@ -179,6 +188,8 @@ struct Process::Kernel final : SignalSource {
   Disk disk;
   LocalNetwork network;
   FileLocks locks;
+  IpcObjects ipc;
+  PosixQueues posix_queues;
   Fifos fifos;
   PathResolver resolver;
   std::uint64_t next_pipe = 1000;

@@ -10,9 +10,9 @@ namespace rubato::chip::abi {
 // open() flags.
 inline constexpr std::uint32_t kAccessMask = 3, kReadOnly = 0, kWriteOnly = 1, kReadWrite = 2;
 inline constexpr std::uint32_t kCreate = 0x40, kExclusive = 0x80, kNoTty = 0x100, kTruncate = 0x200,
-                               kAppend = 0x400, kNonBlock = 0x800, kDirect = 0x4000, kDirectory = 0x10000,
-                               kNoFollow = 0x20000, kCloseOnExec = 0x80000, kPath = 0x200000,
-                               kTemporary = 0x400000;
+                               kAppend = 0x400, kNonBlock = 0x800, kAsync = 0x2000, kDirect = 0x4000,
+                               kDirectory = 0x10000, kNoFollow = 0x20000, kCloseOnExec = 0x80000,
+                               kPath = 0x200000, kTemporary = 0x400000;
 // *at() flags.
 inline constexpr std::int32_t kAtCwd = -100;
 inline constexpr std::uint32_t kAtSymlinkNoFollow = 0x100, kAtRemoveDirectory = 0x200,
@@ -38,7 +38,7 @@ inline constexpr std::uint64_t kCloneSignalMask = 0xff, kCloneVm = 0x100, kClone
 inline constexpr int kSigHup = 1, kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigFpe = 8,
                      kSigKill = 9, kSigSegv = 11, kSigPipe = 13, kSigAlrm = 14, kSigChld = 17, kSigCont = 18,
                      kSigStop = 19, kSigVtAlrm = 26, kSigProf = 27, kSigTstp = 20, kSigTtin = 21,
-                     kSigTtou = 22, kSigUrg = 23, kSigWinch = 28, kSignals = 64,
+                     kSigTtou = 22, kSigUrg = 23, kSigWinch = 28, kSigIo = 29, kSignals = 64,
                      kFirstRealtime = 32;  ///< SIGRTMIN of the kernel: C libraries keep the first few
 inline constexpr std::uint64_t kSaNoChildStop = 1, kSaSigInfo = 4, kSaOnStack = 0x08000000,
                                kSaRestart = 0x10000000, kSaNoDefer = 0x40000000, kSaResetHand = 0x80000000;

@@ -40,6 +40,15 @@ struct Edges {
   bool operator==(const Edges&) const = default;
 };
 
+/// The process or thread that gets a signal when the file becomes ready (O_ASYNC).
+struct FileOwner {
+  enum class Kind : std::uint8_t { thread, process, group };
+  Kind kind = Kind::process;
+  std::int32_t id = 0;      ///< 0: none
+  std::int32_t signal = 0;  ///< 0: SIGIO
+  Edges seen{};             ///< that the owner has heard of
+};
+
 class Socket;
 
 /// A name in a folder, as getdents64() lists it.
@@ -92,6 +101,7 @@ class OpenFile {
 
   std::uint32_t flags;  ///< access mode and status flags, guest encoding
   std::string path;     ///< absolute, when opened; empty: none
+  FileOwner owner;
   bool is_directory = false;
   bool may_modify = false;  ///< metadata may be changed: the file lies where the guest may write
 

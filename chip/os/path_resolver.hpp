@@ -4,7 +4,8 @@
 //
 // The walk goes component by component with O_PATH descriptors and follows symbolic links itself. So neither
 // `..` nor links, nor a rename meanwhile, lead to a file other than the one whose rights were checked. /proc
-// and /sys never reach the host: the few files of them that the guest sees are made up (virtual_files.hpp).
+// and /sys never reach the host: the few files of them that the guest sees are made up (virtual_files.cpp).
+// So are, without a sandbox, /etc/passwd and /etc/group: they name the user that the program has.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -45,7 +46,7 @@ struct ResolvedPath {
   std::string marked_name() const { return wants_directory && name != "." ? name + "/" : name; }
   std::string absolute;          ///< of the guest's and host's view alike
   bool wants_directory = false;  ///< the path ended in '/'
-  bool is_virtual = false;       ///< in /proc or /sys: no parent, look up `absolute` in the virtual files
+  bool is_virtual = false;       ///< as those of /proc and /sys: look up `absolute` in the virtual files
   bool is_own = false;           ///< in /tmp or /dev/shm, and of this run: may be written though outside
   bool is_device = false;        ///< /dev/null and its harmless siblings: may be written though outside
 };

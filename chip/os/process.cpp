@@ -168,7 +168,10 @@ std::int64_t Process::Impl::block(Call& call, Wait wait) {
   }
   wait.number = call.number;
   wait.arguments = call.a;
-  if (wait.kind == WaitKind::futex) futexes[wait.key].push_back(&call.thread);
+  if (wait.kind == WaitKind::futex && wait.keys.empty()) futexes[wait.key].push_back(&call.thread);
+  for (const FutexKey& key : wait.keys)
+    if (auto& queue = futexes[key]; queue.empty() || queue.back() != &call.thread)
+      queue.push_back(&call.thread);
   if (wait.kind == WaitKind::files) file_waits.push_back(&call.thread);
   if (wait.deadline) timeouts.emplace(*wait.deadline, call.thread.tid);
   call.info.wait = wait;
@@ -177,10 +180,13 @@ std::int64_t Process::Impl::block(Call& call, Wait wait) {
 }
 
 void Process::Impl::leave_futex(Thread& thread) {
-  const auto queue = futexes.find(info(thread).wait.key);
-  if (queue == futexes.end()) return;
-  std::erase(queue->second, &thread);
-  if (queue->second.empty()) futexes.erase(queue);
+  const Wait& wait = info(thread).wait;
+  for (const FutexKey& key : wait.keys.empty() ? std::span(&wait.key, 1) : std::span(wait.keys)) {
+    const auto queue = futexes.find(key);
+    if (queue == futexes.end()) continue;
+    std::erase(queue->second, &thread);
+    if (queue->second.empty()) futexes.erase(queue);
+  }
 }
 
 void Process::Impl::end_wait(Thread& thread) {
@@ -226,6 +232,7 @@ bool Process::Impl::retry(Thread& thread, bool timed_out) {
 void Process::Impl::retry_file_waits() {
   while (files_changed && !kernel.is_over) {
     files_changed = false;
+    if (!kernel.asynchronous.empty()) signal_owners();
     const std::vector<Thread*> waiting(file_waits.begin(), file_waits.end());
     for (Thread* thread : waiting)
       if (thread->state == ThreadState::blocked && info(*thread).wait.kind == WaitKind::files &&

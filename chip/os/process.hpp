@@ -41,6 +41,7 @@ struct ProcessOptions {
   std::string executed_path;  ///< of the program in the guest's view, if a process has executed it
   std::string sandbox;        ///< --sandbox: every file access is confined to this directory; empty: none
   std::uint64_t seed = 1;     ///< of getrandom and AT_RANDOM
+  std::uint64_t start_date = 1704067200;  ///< seconds since 1970, when the clock begins
   std::uint64_t stack_bytes = 8u << 20;
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< that may be written at once; beyond: ENOMEM
   /// The host's memory that this process may fill; what would take it beyond: ENOMEM.

@@ -93,9 +93,13 @@ void Process::save(CheckpointWriter& file) const {
     refuse("a signal is on its way");
   if (is_any([](const ThreadInfo& info) { return info.transfer != nullptr; }))
     refuse("a thread waits for the disk");
+  if (is_any([](const ThreadInfo& info) { return !info.wait.keys.empty(); }))
+    refuse("a thread waits for several futexes");
   if (!p.limits.empty() || p.nice != 0)
     refuse("the program has set a limit of its resources, or its priority");
   if (!kernel_->fifos.empty()) refuse("the program has made a FIFO");
+  if (!kernel_->ipc.empty() || !kernel_->posix_queues.empty())
+    refuse("the program has made shared memory, semaphores or a queue of messages");
   const bool has_itimer = std::any_of(p.itimers.begin(), p.itimers.end(),
                                       [](const IntervalTimer& timer) { return timer.next.has_value(); });
   if (has_itimer || !p.posix_timers.empty()) refuse("a timer of the program runs");

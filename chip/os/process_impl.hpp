@@ -47,7 +47,16 @@ struct Layout {
         stack_top(memory.size() - (Addr{1} << 20)),
         most_stack_bytes(memory.size() / 16) {}
 
+  static std::uint64_t page_up(std::uint64_t bytes) {
+    return (bytes + AddressSpace::kPageMask) & ~AddressSpace::kPageMask;
+  }
+  /// The addresses that the guest may map: all but page 0's neighbourhood and the trampoline.
+  bool is_user_range(Addr a, std::uint64_t bytes) const {
+    return a >= kLowestMapping && a < trampoline && bytes <= trampoline - a;
+  }
+
   const Addr mappings, trampoline, stack_top;
+  static constexpr Addr kLowestMapping = 0x10000;  ///< vm.mmap_min_addr
   const std::uint64_t most_stack_bytes;
   static constexpr std::uint64_t kGuardBytes = std::uint64_t{1}
                                                << 20;  ///< below the main stack, never mapped
@@ -64,6 +73,8 @@ struct Call {
   bool timed_out = false;        ///< a retried wait whose time is over
   std::uint64_t progress = 0;    ///< of a retried write
 
+  /// The thread waits already, and its call is tried again.
+  bool is_retried() const { return thread.state == ThreadState::blocked; }
   std::int32_t i32(unsigned i) const { return static_cast<std::int32_t>(a[i]); }
   std::uint32_t u32(unsigned i) const { return static_cast<std::uint32_t>(a[i]); }
   std::int64_t i64(unsigned i) const { return static_cast<std::int64_t>(a[i]); }
@@ -128,6 +139,8 @@ struct Process::Impl final {
   void expire_own_timers();
   void log(const std::string& sentence) const;
   std::uint64_t now() const { return clock.nanoseconds(); }
+  /// The date, in ns since 1970, when now() was 0.
+  std::uint64_t start() const { return options.start_date * 1000000000; }
   /// The outcome of a call by a thread of this process if the run or the process is over.
   std::optional<SyscallOutcome> end_of_process() const {
     if (kernel.is_over) return SyscallOutcome::process_exited;
@@ -176,6 +189,8 @@ struct Process::Impl final {
   std::int64_t futex_wait(Call& call, Addr word, std::uint32_t expected,
                           std::optional<std::uint64_t> deadline, std::uint32_t bitset);
   std::int64_t futex_wake(Addr word, std::int64_t count, std::uint32_t bitset);
+  /// Reads what futex_waitv() waits for. @returns 0 or -errno.
+  std::int64_t read_futexes(Call& call, Wait& wait);
   std::int64_t futex_requeue(Call& call, bool compares);
   std::int64_t futex_wake_op(Call& call);
   std::int64_t futex_lock_pi(Call& call, bool only_tries, std::optional<std::uint64_t> deadline);
@@ -278,6 +293,10 @@ struct Process::Impl final {
   /// A call at once must not change [a, a + bytes), whole pages: tracked ones are among them.
   bool is_kept(Addr a, std::uint64_t bytes) const;
 
+  // --- sys_other_memory.cpp
+  /// process_vm_readv() and process_vm_writev().
+  std::int64_t move_between(Call& call, bool writes);
+
   // --- file_memory.cpp: memory that shows files
   // -------------------------------------------------------------------
   /// The host's file behind `file`, to be mapped. @returns 0 or -errno.
@@ -335,6 +354,8 @@ struct Process::Impl final {
   /// `call`: null in a restore, which opens no FIFO.
   std::int64_t open_path(Call* call, std::int32_t directory, const std::string& path, std::uint32_t flags,
                          std::uint32_t mode);
+  /// 0, or -errno: the program may not do with the file what the bits (R_OK, W_OK, X_OK) ask.
+  std::int64_t check_access(const ResolvedPath& where, const abi::Stat& info, std::uint32_t asked) const;
   /// `answer`, if the file of the path call.a[0] is there.
   std::int64_t no_attribute(Call& call, bool follows, std::int64_t answer);
   /// The error of giving a file of that kind the mode, or 0.
@@ -361,6 +382,41 @@ struct Process::Impl final {
   std::int64_t take_lock(Call& call, const FileLocks::Lock& lock, bool waits);
   /// A descriptor of the file is closed: as on Linux the process loses its own locks of the file.
   void note_close(const OpenFile& file);
+
+  // --- sys_asynchronous.cpp
+  // -------------------------------------------------------------------------------------------
+  std::int64_t set_asynchronous(const std::shared_ptr<OpenFile>& file, bool is_on);
+  /// The part of fcntl() for the owner of a file.
+  std::int64_t control_owner(Call& call, OpenFile& file);
+  /// Files have changed: owners of those that became ready get their signals.
+  void signal_owners();
+  void signal_owner(OpenFile& file);
+
+  // --- sys_shared_memory.cpp, sys_semaphores.cpp, sys_message_queues.cpp
+  // -------------------------------------------------------------------------------------------
+  /// Seconds of the guest's date.
+  std::int64_t date() const;
+  /// A process has the attached segments of this one, too; or this one leaves its memory.
+  void note_attached();
+  void note_left();
+  std::int64_t put_segment_status(Call& call, const SharedSegment& segment);
+  std::int64_t operate(Call& call, std::optional<std::uint64_t> deadline);
+  /// At the end of the process.
+  void undo_semaphores();
+  /// Threads whose operations wait for the semaphore to become larger, or zero.
+  std::int64_t count_waits(const SemaphoreSet& set, std::uint16_t index, bool for_zero) const;
+  std::int64_t put_set_status(Call& call, const SemaphoreSet& set);
+  std::int64_t ask_or_set_values(Call& call, SemaphoreSet& set);
+  std::int64_t put_queue_status(Call& call, const MessageQueue& queue);
+
+  // --- posix_queues.cpp
+  // -------------------------------------------------------------------------------------------
+  std::int64_t make_queue(Call& call, PosixQueue& queue);
+  /// The queue of a call's first argument, or null.
+  std::shared_ptr<PosixQueueFile> posix_queue(const Call& call) const;
+  std::int64_t wait_for_queue(Call& call, const PosixQueueFile& file, std::optional<std::uint64_t> deadline);
+  /// A message has come into the empty queue.
+  void notify(PosixQueue& queue);
 
   // --- proc_files.cpp
   // ------------------------------------------------------------------------------------------

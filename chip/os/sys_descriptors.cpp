@@ -61,6 +61,12 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
     getlk = 5,
     setlk = 6,
     setlkw = 7,
+    setown = 8,
+    getown = 9,
+    setsig = 10,
+    getsig = 11,
+    setown_ex = 15,
+    getown_ex = 16,
     ofd_getlk = 36,
     ofd_setlk = 37,
     ofd_setlkw = 38,
@@ -90,6 +96,8 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
       file->flags = (file->flags & ~kChangeable) | (call.u32(2) & kChangeable);
       if (file->host_fd() > 2 && file->can_write())
         ::fcntl(file->host_fd(), F_SETFL, (file->flags & abi::kAppend) != 0 ? O_APPEND : 0);
+      if (((file->flags ^ call.u32(2)) & abi::kAsync) != 0)
+        set_asynchronous(file, (call.u32(2) & abi::kAsync) != 0);  // of other files nothing, as Linux
       return 0;
     }
     case getlk:
@@ -101,6 +109,13 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
     case setlkw:
     case ofd_setlkw:
       return lock_range(call, file, RangeLockCommand::wait, call.i32(1) == ofd_setlkw);
+    case setown:
+    case getown:
+    case setsig:
+    case getsig:
+    case setown_ex:
+    case getown_ex:
+      return control_owner(call, *file);
     case setpipe_size:
     case getpipe_size: {
       auto* const pipe = dynamic_cast<PipeEnd*>(file.get());
@@ -120,8 +135,8 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
 
 // No descriptor is a terminal: see StandardStream.
 std::int64_t Process::Impl::sys_ioctl(Call& call) {
-  constexpr std::uint32_t kReadable = 0x541b, kUnsent = 0x5411, kNonBlocking = 0x5421, kCloexec = 0x5451,
-                          kNoCloexec = 0x5450;
+  constexpr std::uint32_t kReadable = 0x541b, kUnsent = 0x5411, kNonBlocking = 0x5421, kAsynchronous = 0x5452,
+                          kCloexec = 0x5451, kNoCloexec = 0x5450;
   auto* entry = files.entry(call.i32(0));
   if (entry == nullptr) return -EBADF;
   switch (call.u32(1)) {
@@ -140,6 +155,10 @@ std::int64_t Process::Impl::sys_ioctl(Call& call) {
       if (!on) return -EFAULT;
       entry->file->flags = (entry->file->flags & ~abi::kNonBlock) | (*on != 0 ? abi::kNonBlock : 0);
       return 0;
+    }
+    case kAsynchronous: {
+      const auto on = user.get<std::int32_t>(call.a[2]);
+      return on ? set_asynchronous(entry->file, *on != 0) : -EFAULT;
     }
     case kCloexec:
       entry->closes_on_exec = true;

@@ -118,12 +118,12 @@ std::int64_t Process::Impl::program_file(std::int32_t from, const std::string& p
     result = {options.program, own_path(options)};
     return 0;
   }
-  struct stat status {};
-  if (::fstatat(where.parent.get(), where.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
-  if (where.wants_directory && !S_ISDIR(status.st_mode)) return -ENOTDIR;
-  if (!S_ISREG(status.st_mode)) return -EACCES;
-  // For root the host allows the execution of a file that any may execute.
-  if (::faccessat(where.parent.get(), where.name.c_str(), X_OK, 0) != 0) return -errno;
+  abi::Stat info{};
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
+  if (where.wants_directory && !S_ISDIR(info.mode)) return -ENOTDIR;
+  if (!S_ISREG(info.mode)) return -EACCES;
+  if (const auto error = check_access(where, info, X_OK); error < 0) return error;
   std::error_code failed;
   const auto folder =
       std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", where.parent.get()), failed);
@@ -221,6 +221,7 @@ std::int64_t Process::Impl::execute(Call& call, ProcessOptions its_options) {
     if (const auto* const entry = files.entry(fd); entry != nullptr && entry->closes_on_exec)
       note_close(*entry->file);
   close_files();
+  note_left();
   if (space == nullptr && !shares_memory()) release_program_memory();
   std::unique_ptr<Impl>& here = kernel.processes.at(pid);
   // Reports go on to name functions of the program that was started.
@@ -228,6 +229,7 @@ std::int64_t Process::Impl::execute(Call& call, ProcessOptions its_options) {
       is_first() && kernel.first_image == nullptr ? kernel.first_image : kernel.buried.emplace_back();
   place = std::move(here);  // this function is its own
   here = std::move(after);
+  kernel.drop_removed_segments();
   call.outcome = &main == &call.thread ? SyscallOutcome::moved : SyscallOutcome::thread_exited;
   if (&main != &call.thread && observer != nullptr) observer->on_runnable(main);
   return 0;

@@ -37,6 +37,7 @@ std::int64_t find_range(OpenFile& file, const RangeLock& asked, FileLocks::Lock&
 
 void Process::Impl::note_close(const OpenFile& file) {
   files_changed = true;
+  if (const auto* const queue = dynamic_cast<const PosixQueueFile*>(&file)) queue->closed_by(pid);
   if (kernel.locks.empty()) return;
   if (const auto id = id_of(file)) kernel.locks.release(pid, *id);
 }

@@ -12,12 +12,6 @@
 namespace rubato::chip {
 namespace {
 
-constexpr Addr kLowestMapping = 0x10000;  // vm.mmap_min_addr
-
-std::uint64_t page_up(std::uint64_t bytes) {
-  return (bytes + AddressSpace::kPageMask) & ~AddressSpace::kPageMask;
-}
-
 std::uint8_t rights_of(std::uint64_t protection) {
   std::uint8_t rights = 0;
   if ((protection & abi::kProtRead) != 0) rights |= Page::kRead;
@@ -35,11 +29,6 @@ Addr end_of_run(const AddressSpace& memory, Addr run, Addr limit, std::uint8_t m
   Addr end = run + AddressSpace::kPageBytes;
   while (end < limit && kind(end) == kind(run)) end += AddressSpace::kPageBytes;
   return end;
-}
-
-// The addresses that the guest may map: all but page 0's neighbourhood and the trampoline.
-bool is_user_range(const Layout& layout, Addr a, std::uint64_t bytes) {
-  return a >= kLowestMapping && a < layout.trampoline && bytes <= layout.trampoline - a;
 }
 
 }  // namespace
@@ -78,7 +67,7 @@ bool Process::Impl::is_kept(Addr a, std::uint64_t bytes) const {
 std::int64_t Process::Impl::sys_brk(Call& call) {
   const Addr wanted = call.a[0];
   if (wanted < brk_start || wanted >= layout.mappings) return static_cast<std::int64_t>(brk_now);
-  const Addr end = page_up(wanted);
+  const Addr end = Layout::page_up(wanted);
   if (end > brk_mapped) {
     if (!memory.none_mapped(brk_mapped, end - brk_mapped) || !has_room(end - brk_mapped))
       return static_cast<std::int64_t>(brk_now);
@@ -97,7 +86,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   const std::uint64_t flags = call.a[3], type = flags & abi::kMapTypeMask;
   const bool is_fixed = (flags & (abi::kMapFixed | abi::kMapFixedNoReplace)) != 0;
   if (call.a[1] == 0 || call.a[1] > AddressSpace::kSize) return call.a[1] == 0 ? -EINVAL : -ENOMEM;
-  const std::uint64_t bytes = page_up(call.a[1]);
+  const std::uint64_t bytes = Layout::page_up(call.a[1]);
   if (type != abi::kMapShared && type != abi::kMapPrivate && type != abi::kMapSharedValidate) return -EINVAL;
 
   FileView view;
@@ -120,15 +109,15 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   Addr a = 0;
   if (is_fixed) {
     if ((hint & AddressSpace::kPageMask) != 0) return -EINVAL;
-    if (hint < kLowestMapping) return -EPERM;
-    if (!is_user_range(layout, hint, bytes)) return -ENOMEM;
+    if (hint < Layout::kLowestMapping) return -EPERM;
+    if (!layout.is_user_range(hint, bytes)) return -ENOMEM;
     if ((flags & abi::kMapFixedNoReplace) != 0 && !memory.none_mapped(hint, bytes)) return -EEXIST;
     if (is_kept(hint, bytes)) return -EPERM;
     a = hint;
   } else {
     const Addr limit = stack_low - Layout::kGuardBytes;
     const Addr wanted = hint & ~AddressSpace::kPageMask;
-    if (wanted >= kLowestMapping && wanted < limit && bytes <= limit - wanted &&
+    if (wanted >= Layout::kLowestMapping && wanted < limit && bytes <= limit - wanted &&
         memory.none_mapped(wanted, bytes))
       a = wanted;
     if (a == 0) a = memory.find_free(bytes, layout.mappings, limit);
@@ -151,9 +140,10 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
 std::int64_t Process::Impl::sys_munmap(Call& call) {
   const Addr a = call.a[0];
   if ((a & AddressSpace::kPageMask) != 0 || call.a[1] == 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
-  const std::uint64_t bytes = page_up(call.a[1]);
+  const std::uint64_t bytes = Layout::page_up(call.a[1]);
   if (a >= AddressSpace::kSize || bytes > AddressSpace::kSize - a) return -EINVAL;
-  if (a < kLowestMapping || !is_user_range(layout, a, bytes)) return a < kLowestMapping ? 0 : -EINVAL;
+  if (a < Layout::kLowestMapping || !layout.is_user_range(a, bytes))
+    return a < Layout::kLowestMapping ? 0 : -EINVAL;
   if (is_kept(a, bytes)) return -EPERM;
   memory.unmap(a, bytes);
   return 0;
@@ -164,8 +154,8 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   if ((a & AddressSpace::kPageMask) != 0) return -EINVAL;
   if (call.a[1] == 0) return 0;
   if (call.a[1] > AddressSpace::kSize) return -ENOMEM;
-  const std::uint64_t bytes = page_up(call.a[1]);
-  if (!is_user_range(layout, a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
+  const std::uint64_t bytes = Layout::page_up(call.a[1]);
+  if (!layout.is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   const std::uint8_t rights = rights_of(call.a[2]);
   if ((rights & Page::kWrite) != 0 && !memory.host_can_write(a, bytes)) return -EACCES;
   if (!has_room_for(a, bytes, rights)) return -ENOMEM;
@@ -194,8 +184,8 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
     return -EINVAL;
   if (call.a[1] == 0 || call.a[2] == 0) return -EINVAL;
   if (call.a[1] > AddressSpace::kSize || call.a[2] > AddressSpace::kSize) return -ENOMEM;
-  const std::uint64_t old_bytes = page_up(call.a[1]), new_bytes = page_up(call.a[2]);
-  if (!is_user_range(layout, from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
+  const std::uint64_t old_bytes = Layout::page_up(call.a[1]), new_bytes = Layout::page_up(call.a[2]);
+  if (!layout.is_user_range(from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
   if (is_kept(from, old_bytes)) return -EPERM;
   // As under Linux: what grows or moves is one mapping.
   const Addr old_end = from + old_bytes;
@@ -234,7 +224,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   Addr to = 0;
   if ((flags & kFixed) != 0) {
     to = call.a[4];
-    if ((to & AddressSpace::kPageMask) != 0 || !is_user_range(layout, to, new_bytes)) return -EINVAL;
+    if ((to & AddressSpace::kPageMask) != 0 || !layout.is_user_range(to, new_bytes)) return -EINVAL;
     if (to < old_end && from < to + new_bytes) return -EINVAL;
     if (is_kept(to, new_bytes)) return -EPERM;
   } else {
@@ -261,7 +251,7 @@ std::int64_t Process::Impl::sys_msync(Call& call) {
   if ((flags & ~(kAsync | kInvalidate | kSync)) != 0 || (flags & (kAsync | kSync)) == (kAsync | kSync))
     return -EINVAL;
   if ((a & AddressSpace::kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
-  const std::uint64_t bytes = page_up(call.a[1]);
+  const std::uint64_t bytes = Layout::page_up(call.a[1]);
   if (!memory.all_mapped(a, bytes)) return -ENOMEM;
   if (is_kept(a, bytes)) return -EPERM;
   // The file has the bytes already; its disk gets them where the program asks for that.
@@ -281,9 +271,9 @@ std::int64_t Process::Impl::sys_madvise(Call& call) {
   const std::int32_t advice = call.i32(2);
   const bool is_known = (advice >= 0 && advice <= kDontNeed) || (advice >= kFree && advice <= kLast);
   if (!is_known) return -EINVAL;
-  const std::uint64_t bytes = page_up(call.a[1]);
+  const std::uint64_t bytes = Layout::page_up(call.a[1]);
   if (bytes == 0) return 0;
-  if (!is_user_range(layout, a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
+  if (!layout.is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   if (advice == kRemove) return remove_contents(a, bytes);
   if (advice == kFree) return memory.file_views().in(a, a + bytes).empty() ? 0 : -EINVAL;
   if (advice == kDontNeed || advice == kDontNeedLocked) {
@@ -297,7 +287,7 @@ std::int64_t Process::Impl::sys_mincore(Call& call) {
   const Addr a = call.a[0];
   if ((a & AddressSpace::kPageMask) != 0) return -EINVAL;
   if (call.a[1] > AddressSpace::kSize) return -ENOMEM;
-  const std::uint64_t pages = page_up(call.a[1]) / AddressSpace::kPageBytes;
+  const std::uint64_t pages = Layout::page_up(call.a[1]) / AddressSpace::kPageBytes;
   if (!memory.all_mapped(a, pages * AddressSpace::kPageBytes)) return -ENOMEM;
   if (!user.writable(call.a[2], pages)) return -EFAULT;
   const std::vector<std::uint8_t> resident(pages, 1);
@@ -308,7 +298,7 @@ std::int64_t Process::Impl::sys_mincore(Call& call) {
 std::int64_t Process::Impl::sys_mlock(Call& call) {
   const Addr a = call.a[0] & ~AddressSpace::kPageMask;
   if (call.a[1] > AddressSpace::kSize) return -ENOMEM;
-  const std::uint64_t bytes = page_up(call.a[1] + (call.a[0] & AddressSpace::kPageMask));
+  const std::uint64_t bytes = Layout::page_up(call.a[1] + (call.a[0] & AddressSpace::kPageMask));
   return memory.all_mapped(a, bytes) ? 0 : -ENOMEM;
 }
 std::int64_t Process::Impl::sys_munlock(Call& call) { return sys_mlock(call); }

@@ -22,6 +22,18 @@ constexpr std::uint32_t kNoAutomount = 0x800;  // of calls by path: nothing is m
 
 Follow follow_unless(bool no_follow) { return no_follow ? Follow::no : Follow::yes; }
 
+// The owner's bits tell what the guest may do with its own files, on every host: one where Rubato runs as
+// root would refuse nothing. For other files the host tells.
+bool lacks_right(const abi::Stat& info, std::uint32_t asked) {
+  return info.uid == kGuestUser && !S_ISLNK(info.mode) && (asked & ~(info.mode >> 6) & 7) != 0;
+}
+
+std::uint32_t rights_of_open(std::uint32_t flags) {
+  const std::uint32_t access = flags & abi::kAccessMask;
+  const bool writes = access != abi::kReadOnly || (flags & abi::kTruncate) != 0;
+  return (access != abi::kWriteOnly ? R_OK : 0u) | (writes ? W_OK : 0u);
+}
+
 // The canonical path of an open directory, which may have been renamed since.
 std::string current_path(const OpenFile& file) {
   std::array<char, PATH_MAX> text;
@@ -100,6 +112,7 @@ std::int64_t Process::Impl::open_path(Call* call, std::int32_t from, const std::
             "of the host has opened its other end",
             where.absolute));
     }
+    if ((flags & abi::kPath) == 0 && lacks_right(info, rights_of_open(flags))) return -EACCES;
     const bool is_device = S_ISCHR(info.mode) || S_ISBLK(info.mode);
     if (is_device && !where.is_device && (flags & abi::kPath) == 0) {
       log(fmt::format("refused to open the device {}", where.absolute));
@@ -203,6 +216,12 @@ std::int64_t Process::Impl::sys_statx(Call& call) {
   return user.put(call.a[4], result) ? 0 : -EFAULT;
 }
 
+std::int64_t Process::Impl::check_access(const ResolvedPath& where, const abi::Stat& info,
+                                         std::uint32_t asked) const {
+  if (lacks_right(info, asked)) return -EACCES;
+  return or_error(::faccessat(where.parent.get(), where.name.c_str(), static_cast<int>(asked), 0));
+}
+
 std::int64_t Process::Impl::sys_faccessat(Call& call) {
   Call same{call.thread, call.info, call.number, {call.a[0], call.a[1], call.a[2], 0, 0, 0}};
   return sys_faccessat2(same);
@@ -227,7 +246,7 @@ std::int64_t Process::Impl::sys_faccessat2(Call& call) {
   if (where.wants_directory && !S_ISDIR(info.mode)) return -ENOTDIR;
   if (writes && !resolver.may_write(where)) return resolver.may_make_files_in(where.absolute) ? 0 : -EACCES;
   if (S_ISLNK(info.mode)) return 0;
-  return or_error(::faccessat(where.parent.get(), where.name.c_str(), call.i32(2), 0));
+  return check_access(where, info, call.u32(2));
 }
 
 std::int64_t Process::Impl::sys_readlinkat(Call& call) {
@@ -304,7 +323,7 @@ std::int64_t Process::Impl::sys_chdir(Call& call) {
   if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
     return error;
   if (!S_ISDIR(info.mode)) return -ENOTDIR;
-  if (::faccessat(where.parent.get(), where.name.c_str(), X_OK, 0) != 0) return -errno;
+  if (const auto error = check_access(where, info, X_OK); error < 0) return error;
   directory = where.absolute;
   return 0;
 }
@@ -410,6 +429,7 @@ std::int64_t Process::Impl::sys_truncate(Call& call) {
     return error;
   if (where.wants_directory && !S_ISDIR(info.mode)) return -ENOTDIR;
   if (!S_ISREG(info.mode)) return S_ISDIR(info.mode) ? -EISDIR : -EINVAL;
+  if (lacks_right(info, W_OK)) return -EACCES;
   // As under Linux no file is opened for the call: inotify tells of the change only.
   OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return -errno;

@@ -145,6 +145,7 @@ std::int64_t Process::Impl::clone_process(Call& call, std::uint64_t flags, Addr 
     its_space = make_space(call, error);
     if (its_space == nullptr) return error;
     const bool is_copied = its_space->memory.copy_from(memory);
+    note_attached();
     rename_futexes();
     if (!is_copied) return -ENOMEM;
   }
@@ -240,11 +241,14 @@ void Process::Impl::end_child(int exit_status, int signal) {
   own.stopped_by = 0;
   own.status = signal != 0 ? signal : exit_status << 8;
   end_threads(nullptr);
+  undo_semaphores();
+  note_left();
   release_vfork_waiter();
   close_files();
   const auto here = kernel.processes.find(pid);
   kernel.buried.push_back(std::move(here->second));  // this function is its own
   kernel.processes.erase(here);
+  kernel.drop_removed_segments();
   const std::vector<int> left = leave_children();
   tell_parent(own);
   tell_orphans(left);

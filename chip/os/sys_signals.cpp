@@ -12,9 +12,12 @@
 namespace rubato::chip {
 namespace {
 
-bool is_poll(std::uint64_t number) {
-  constexpr std::uint64_t kEpollPwait = 22, kPselect6 = 72, kPpoll = 73, kEpollPwait2 = 441;
-  return number == kEpollPwait || number == kEpollPwait2 || number == kPselect6 || number == kPpoll;
+/// Polls, and waits for System V's semaphores and messages.
+bool is_never_restarted(std::uint64_t number) {
+  constexpr std::uint64_t kEpollPwait = 22, kPselect6 = 72, kPpoll = 73, kMsgrcv = 188, kMsgsnd = 189,
+                          kSemtimedop = 192, kSemop = 193, kEpollPwait2 = 441;
+  return number == kEpollPwait || number == kEpollPwait2 || number == kPselect6 || number == kPpoll ||
+         number == kMsgrcv || number == kMsgsnd || number == kSemtimedop || number == kSemop;
 }
 
 constexpr std::uint64_t kUnblockable =
@@ -177,11 +180,11 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
 
 void Process::Impl::interrupt_wait(Thread& thread, int signal) {
   Wait& wait = info(thread).wait;
-  // Waits with a time limit, sigsuspend and poll are never restarted.
+  // Nor are waits with a time limit, and sigsuspend.
   const bool restarts = (actions[static_cast<std::size_t>(signal)].flags & abi::kSaRestart) != 0 &&
                         !wait.deadline &&
                         (wait.kind == WaitKind::futex || wait.kind == WaitKind::child ||
-                         (wait.kind == WaitKind::files && !is_poll(wait.number)));
+                         (wait.kind == WaitKind::files && !is_never_restarted(wait.number)));
   if (wait.kind == WaitKind::sleep && wait.remaining != 0 && wait.deadline) {
     const std::uint64_t left = *wait.deadline > now() ? *wait.deadline - now() : 0;
     user.put(wait.remaining, abi::Timespec{static_cast<std::int64_t>(left / 1000000000),

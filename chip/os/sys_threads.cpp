@@ -1,5 +1,6 @@
 // System calls on threads: clone, exit, futex, scheduling.
-// Invariant: futexes holds exactly the threads whose wait is a futex, each once, in order of arrival.
+// Invariant: futexes holds exactly the threads whose wait is a futex, each once for each of its futexes, in
+// order of arrival.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -214,7 +215,11 @@ void Process::Impl::rename_futexes() {
       ++queue;
       continue;
     }
-    for (Thread* const thread : queue->second) info(*thread).wait.key = key;
+    for (Thread* const thread : queue->second) {
+      Wait& wait = info(*thread).wait;
+      if (wait.key == queue->first) wait.key = key;
+      std::replace(wait.keys.begin(), wait.keys.end(), FutexKey{queue->first}, key);
+    }
     auto& there = futexes[key];
     there.insert(there.end(), queue->second.begin(), queue->second.end());
     queue = futexes.erase(queue);
@@ -246,8 +251,48 @@ std::int64_t Process::Impl::futex_wake(Addr word, std::int64_t count, std::uint3
     chosen.push_back(thread);
     if (static_cast<std::int64_t>(chosen.size()) >= std::max<std::int64_t>(count, 1)) break;
   }
-  for (Thread* thread : chosen) wake(*thread, 0);
+  const FutexKey key = queue->first;  // the queue may go with its last thread
+  for (Thread* thread : chosen) {
+    const auto& keys = info(*thread).wait.keys;
+    wake(*thread, keys.empty() ? 0 : std::find(keys.begin(), keys.end(), key) - keys.begin());
+  }
   return static_cast<std::int64_t>(chosen.size());
+}
+
+std::int64_t Process::Impl::read_futexes(Call& call, Wait& wait) {
+  struct Waiter {
+    std::uint64_t value, word;
+    std::uint32_t flags, reserved;
+  };
+  constexpr std::uint32_t kWord = 2, kPrivate = 128, kMost = 128;
+  if (call.u32(2) != 0 || call.u32(1) == 0 || call.u32(1) > kMost || call.a[0] == 0) return -EINVAL;
+  std::vector<Waiter> waiters(call.u32(1));
+  if (!user.read(call.a[0], waiters.data(), waiters.size() * sizeof(Waiter))) return -EFAULT;
+  for (const Waiter& waiter : waiters)
+    if ((waiter.flags & ~kPrivate) != kWord || waiter.reserved != 0) return -EINVAL;
+  for (const Waiter& waiter : waiters) {
+    if ((waiter.word & 3) != 0) return -EINVAL;
+    const auto value = user.get<std::uint32_t>(waiter.word);
+    if (!value) return -EFAULT;
+    if (*value != static_cast<std::uint32_t>(waiter.value)) return -EAGAIN;
+    wait.keys.push_back(key_of(waiter.word));
+  }
+  wait.futex = waiters.front().word;
+  wait.key = wait.keys.front();
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_futex_waitv(Call& call) {
+  constexpr std::int32_t kRealtime = 0, kMonotonic = 1;
+  Wait wait;
+  std::int64_t error = 0;
+  if (call.a[3] != 0 && call.i32(4) != kRealtime && call.i32(4) != kMonotonic) return -EINVAL;
+  if (!read_deadline(call.a[3], true, call.i32(4) == kRealtime, wait.deadline, error)) return error;
+  if (error = read_futexes(call, wait); error < 0) return error;
+  if (wait.deadline && *wait.deadline <= now()) return -ETIMEDOUT;
+  wait.kind = WaitKind::futex;
+  wait.bitset = kMatchAny;
+  return block(call, std::move(wait));
 }
 
 std::int64_t Process::Impl::futex_requeue(Call& call, bool compares) {
@@ -263,8 +308,10 @@ std::int64_t Process::Impl::futex_requeue(Call& call, bool compares) {
     while (moved < call.i32(3)) {
       const auto queue = futexes.find(key_of(from));
       if (queue == futexes.end()) break;
-      const auto first = std::find_if(queue->second.begin(), queue->second.end(),
-                                      [this](Thread* thread) { return !info(*thread).wait.is_lock; });
+      const auto first = std::find_if(queue->second.begin(), queue->second.end(), [this](Thread* thread) {
+        const Wait& wait = info(*thread).wait;
+        return !wait.is_lock && wait.keys.empty();
+      });
       if (first == queue->second.end()) break;
       Thread* thread = *first;
       queue->second.erase(first);

@@ -1,5 +1,5 @@
-// System calls on time. All of it is simulated: it starts at a fixed date and advances with the chip's
-// cycles, so that two runs see the same clock.
+// System calls on time. All of it is simulated: it starts at a fixed date (run.start_date) and advances with
+// the chip's cycles, so that two runs see the same clock.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -8,9 +8,6 @@
 
 namespace rubato::chip {
 namespace {
-
-constexpr std::uint64_t kEpochSeconds = 1704067200;  ///< 2024-01-01 00:00:00 UTC: when every run starts
-constexpr std::uint64_t kEpoch = kEpochSeconds * kSecond;
 
 abi::Timeval timeval_of(std::uint64_t ns) {
   return {static_cast<std::int64_t>(ns / kSecond), static_cast<std::int64_t>(ns % kSecond / 1000)};
@@ -31,7 +28,7 @@ std::optional<std::uint64_t> Process::Impl::deadline_of(const abi::Timespec& tim
   if (static_cast<std::uint64_t>(time.seconds) < kFarAway / kSecond)
     ns = static_cast<std::uint64_t>(time.seconds) * kSecond + static_cast<std::uint64_t>(time.nanoseconds);
   if (!absolute) return std::min(kFarAway, now() + ns);
-  if (realtime) return ns > kEpoch ? ns - kEpoch : 0;
+  if (realtime) return ns - std::min(ns, start());
   return ns;
 }
 
@@ -103,7 +100,7 @@ std::optional<std::uint64_t> Process::Impl::clock_value(std::int32_t id, Thread&
     case 5:
     case 8:
     case 11:
-      return kEpoch + now();  // realtime, coarse, alarm, TAI
+      return start() + now();  // realtime, coarse, alarm, TAI
     case 1:
     case 4:
     case 6:
@@ -131,7 +128,7 @@ std::int64_t Process::Impl::sys_clock_getres(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_gettimeofday(Call& call) {
-  if (call.a[0] != 0 && !user.put(call.a[0], timeval_of(kEpoch + now()))) return -EFAULT;
+  if (call.a[0] != 0 && !user.put(call.a[0], timeval_of(start() + now()))) return -EFAULT;
   if (call.a[1] != 0 && !user.put(call.a[1], std::uint64_t{0})) return -EFAULT;
   return 0;
 }

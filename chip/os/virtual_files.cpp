@@ -1,5 +1,5 @@
-// The made-up part of /proc and /sys: what C libraries and runtimes look up, the same on every host. Nothing
-// else exists there.
+// The made-up part of /proc and /sys, and the lists of users: what C libraries and runtimes look up, the same
+// on every host. Nothing else exists in /proc and /sys.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -114,6 +114,12 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
   } else if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible" ||
              path == "/sys/devices/system/cpu/present") {
     text = cores;
+  } else if (path == "/etc/passwd") {
+    text = fmt::format(
+        "root:x:0:0::/root:/bin/sh\nrubato:x:{0}:{0}::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n",
+        kGuestUser);
+  } else if (path == "/etc/group") {
+    text = fmt::format("root:x:0:\nrubato:x:{}:\nnogroup:x:65534:\n", kGuestUser);
   } else if (auto told = proc_text(path)) {
     text = std::move(*told);
   } else {

@@ -69,6 +69,7 @@ PROGRAM = r"""
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -96,6 +97,7 @@ static void before(const char* what, const char* file) {
   if (strcmp(what, "closed") == 0) close(0);
   if (strcmp(what, "alarm") == 0) alarm(100);
   if (strcmp(what, "locks") == 0 && flock(open("locked", O_RDONLY | O_CREAT, 0644), LOCK_SH) != 0) exit(3);
+  if (strcmp(what, "segment") == 0 && shmget(IPC_PRIVATE, 100, 0600) < 0) exit(3);
   if (strcmp(what, "range") == 0) {
     struct flock all = {.l_type = F_RDLCK};
     if (fcntl(open("locked", O_RDONLY | O_CREAT, 0644), F_SETLK, &all) != 0) exit(3);
@@ -172,6 +174,7 @@ def test_memory_files_and_signals_are_restored(rubato_chip: Path, program: Path,
     ("alarm", "a timer of the program runs"),
     ("locks", "/locked is locked"),
     ("range", "/locked is locked"),
+    ("segment", "the program has made shared memory"),
 ])  # fmt: skip
 def test_what_a_checkpoint_cannot_hold_is_said(
         rubato_chip: Path, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str,

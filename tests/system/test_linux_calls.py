@@ -38,6 +38,34 @@ readlink 1
 the program itself is not written: -1 EACCES
 no folder: -1 ENOTDIR
 """
+OTHER_MEMORY = """read: 13
+'of ' 'the child', here 'before'
+up to the end: 4
+not there: EFAULT
+flags: EINVAL
+no process: ESRCH
+advice: 8192
+no such advice: EINVAL
+no process's: EBADF
+a part: 4096
+write: 22
+child finds: written by the parent
+child: 0
+pages: 0
+of two bytes: 2
+of all: 4
+flags: EINVAL
+no file: EBADF
+policy: 0
+usual: 0
+allowed: 0
+nodes: 1
+its node: 0
+is: 0
+bind: 0
+no such node: EINVAL
+no such policy: EINVAL
+"""
 
 
 def compile_for_host(program: str, folder: Path) -> Path:
@@ -55,7 +83,9 @@ def run(folder: Path, *command: str | Path) -> str:
 
 @pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
 @pytest.mark.parametrize(
-    "program", ["rare_calls", "fifos", "bad_buffers", "modes_and_names", "kept_settings", "more_paths"])
+    "program",
+    ["rare_calls", "fifos", "bad_buffers", "modes_and_names", "kept_settings", "more_paths", "own_files",
+     "several_futexes"])
 def test_calls_answer_as_those_of_the_host(
         guests: Path, rubato_chip: Path, tmp_path: Path, program: str, options: list[str]) -> None:
     """The same source, compiled for this computer."""
@@ -114,3 +144,71 @@ def test_the_bound_of_descriptors_is_that_of_the_host(
 def test_files_of_proc_agree_with_calls(guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
     command = [rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "proc_files"]
     assert run(tmp_path / "chip", *command) == PROC
+
+
+@pytest.mark.parametrize("options", [["--cores", "2"], ["--no-ff"]])
+def test_memory_of_other_processes_is_read_and_written(
+        guests: Path, rubato_chip: Path, tmp_path: Path, options: list[str]) -> None:
+    command = [rubato_chip, "--quiet", *options, "--out", tmp_path / "run", guests / "other_memory"]
+    assert run(tmp_path / "chip", *command) == OTHER_MEMORY
+
+
+DATE = r"""
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+int main(void) {
+  struct timeval now;
+  struct timespec start = {0, 0};
+  gettimeofday(&now, NULL);
+  clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &(struct timespec){now.tv_sec + 1, 0}, NULL);
+  clock_gettime(CLOCK_REALTIME, &start);
+  printf("%ld %ld %ld\n", (long)now.tv_sec, (long)start.tv_sec, (long)time(NULL));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("options", "date"), [([], 1704067200), (["--set", "run.start_date=1800000000"], 1800000000)])
+def test_the_date_of_the_start_is_a_key(rubato_chip: Path, tmp_path: Path, options: list[str], date: int) -> None:
+    (tmp_path / "date.c").write_text(DATE)
+    compiler = ["riscv64-linux-gnu-gcc", "-O1", "-static", "-w"]
+    subprocess.run([*compiler, tmp_path / "date.c", "-o", tmp_path / "date"], check=True)
+    said = run(tmp_path / "chip", rubato_chip, "--quiet", *options, "--fast-forward", tmp_path / "date")
+    assert said == f"{date} {date + 1} {date + 1}\n"
+
+
+USERS = r"""
+#include <stdio.h>
+#include <unistd.h>
+static void show(const char* path) {
+  char line[200];
+  FILE* const file = fopen(path, "r");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) fputs(line, stdout);
+  printf("%d %d\n", access(path, R_OK), access(path, W_OK));
+}
+int main(void) {
+  show("/etc/passwd");
+  show("/etc/group");
+  return 0;
+}
+"""
+
+
+def test_the_user_of_the_program_has_a_name_on_every_host(rubato_chip: Path, tmp_path: Path) -> None:
+    (tmp_path / "users.c").write_text(USERS)
+    compiler = ["riscv64-linux-gnu-gcc", "-O1", "-static", "-w"]
+    subprocess.run([*compiler, tmp_path / "users.c", "-o", tmp_path / "users"], check=True)
+    said = run(tmp_path / "chip", rubato_chip, "--quiet", "--fast-forward", tmp_path / "users")
+    assert said == """root:x:0:0::/root:/bin/sh
+rubato:x:1000:1000::/:/bin/sh
+nobody:x:65534:65534::/:/bin/sh
+0 -1
+root:x:0:
+rubato:x:1000:
+nogroup:x:65534:
+0 -1
+"""
+    (tmp_path / "confined").mkdir()
+    options = ["--quiet", "--fast-forward", "--sandbox", tmp_path / "confined"]
+    assert run(tmp_path / "again", rubato_chip, *options, tmp_path / "users") == "-1 -1\n-1 -1\n"

@@ -54,6 +54,11 @@ void add_run_keys(std::vector<Key>& k) {
              "of contended lines for reports. It changes no result. auto: one program of threads on several "
              "cores in order, without run.check_replay.",
              kOurs));
+  k.push_back(
+      number("run.start_date", RUBATO_MEMBER(run.start_date), "seconds", 0, 4e9,
+             "Date at which the program's clock begins, since 1970: 2024-01-01. Younger files lie in its "
+             "future.",
+             kOurs));
   k.push_back(number("run.stack_bytes", RUBATO_MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 16 * kGiB,
                      "Stack of the main thread: a part of run.memory_bytes, and at most a sixteenth of the "
                      "address space.",
