@@ -1,5 +1,10 @@
+#!/usr/bin/env python3
 """Packages of Debian's riscv64 port, fetched through apt from a package list of its own: the machine's apt is neither
-used nor changed."""
+used nor changed.
+
+    tests/system/debian.py FOLDER PACKAGE...    unpacks the packages and what they need into FOLDER/root, and makes
+                                                FOLDER/bin, whose scripts start their programs on the chip
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -7,11 +12,48 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SOURCE = f"deb [arch=riscv64 signed-by={KEYS}] http://deb.debian.org/debian trixie main\n"
+
+
+def libraries(root: Path) -> Path:
+    return root / "usr/lib/riscv64-linux-gnu"
+
+
+def by_loader(root: Path, program: Path, name: str) -> list[str]:
+    """The words that start a program with its loader and libraries, under that name."""
+    loader = libraries(root) / "ld-linux-riscv64-lp64d.so.1"
+    return [str(loader), "--argv0", name, "--library-path", str(libraries(root)), str(program)]
+
+
+def make_places(root: Path, folder: Path, programs: dict[Path, str]) -> Path:
+    """A folder for PATH: each of the programs is a script that starts it by its loader, under the name that is told or
+    (empty) by the script's own path. Programs of busybox are there, too."""
+    shell = root / "usr/bin/bash-static"
+    for program, name in programs.items():
+        target = program.resolve()
+        if root.resolve() not in target.parents or target.read_bytes()[:4] != b"\x7fELF" or "static" in target.name:
+            continue
+        script = folder / program.name
+        script.write_text(f'#!{shell}\nexec {" ".join(by_loader(root, target, name or str(script)))} "$@"\n')
+        script.chmod(0o755)
+    for name in ("sh", "grep", "sed"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(root / "usr/bin/busybox")
+    return folder
+
+
+def programs_of(root: Path) -> dict[Path, str]:
+    """The programs of the packages for make_places(). initdb looks for postgres beside itself, and postgres for its
+    files beside its own path."""
+    names = {program: program.name for part in ("bin", "sbin") for program in (root / "usr" / part).glob("*")}
+    for folder in (root / "usr/lib/postgresql").glob("*/bin"):
+        names |= {program: str(program) if program.name == "postgres" else "" for program in folder.iterdir()}
+    return names
 
 
 def configure(folder: Path) -> dict[str, str]:
@@ -49,3 +91,20 @@ def unpack(folder: Path, packages: Iterable[str], *, needed: bool = False) -> st
     for archive in sorted(archives.glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", archive, folder / "root"], check=True)
     return ""
+
+
+def main() -> int:
+    if len(sys.argv) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder = Path(sys.argv[1]).resolve()
+    if reason := unpack(folder, ["bash-static", "busybox-static", *sys.argv[2:]], needed=True):
+        print(f"{folder}: the packages cannot be fetched: {reason}", file=sys.stderr)
+        return 1
+    (folder / "bin").mkdir(exist_ok=True)
+    make_places(folder / "root", folder / "bin", programs_of(folder / "root"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import debian
+from debian import by_loader, libraries
 
 pytestmark = pytest.mark.long
 
@@ -104,15 +105,6 @@ def packages(build: Path) -> Path:
     return folder / "root"
 
 
-def libraries(root: Path) -> Path:
-    return root / "usr/lib/riscv64-linux-gnu"
-
-
-def by_loader(root: Path, program: Path, name: str) -> list[str]:
-    loader = libraries(root) / "ld-linux-riscv64-lp64d.so.1"
-    return [str(loader), "--argv0", name, "--library-path", str(libraries(root)), str(program)]
-
-
 def environment(root: Path) -> dict[str, str]:
     return {"LC_ALL": "C.UTF-8", "HOME": "/", "PYTHONHOME": str(root / "usr"), "PYTHONDONTWRITEBYTECODE": "1",
             "PERL5LIB": str(libraries(root) / "perl-base")}  # fmt: skip
@@ -170,21 +162,11 @@ def test_threads_compute_the_same_on_every_chip(
 
 @pytest.fixture(scope="module")
 def places(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for PATH: each program of the packages is a script that starts it by its loader."""
-    folder = tmp_path_factory.mktemp("bin")
-    shell = packages / "usr/bin/bash-static"
+    """A folder for PATH with all programs of the packages."""
     compilers = packages / "usr/libexec/gcc/riscv64-linux-gnu/14"
-    for program in [*(packages / "usr/bin").iterdir(), *(compilers / name for name in ("cc1", "collect2"))]:
-        target = program.resolve()
-        if packages.resolve() not in target.parents or target.read_bytes()[:4] != b"\x7fELF" or "static" in target.name:
-            continue
-        script = folder / program.name
-        script.write_text(f'#!{shell}\nexec {" ".join(by_loader(packages, target, program.name))} "$@"\n')
-        script.chmod(0o755)
-    for name in ("sh", "grep", "sed"):
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).symlink_to(packages / "usr/bin/busybox")
-    return folder
+    programs = [*(packages / "usr/bin").iterdir(), *(compilers / name for name in ("cc1", "collect2"))]
+    names = {program: program.name for program in programs}
+    return debian.make_places(packages, tmp_path_factory.mktemp("bin"), names)
 
 
 def in_shell(rubato_chip: Path, root: Path, places: Path, script: str, place: Path, *options: str) -> str:
