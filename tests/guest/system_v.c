@@ -1,5 +1,5 @@
 // System V IPC between processes: shared memory, semaphores, queues of messages, and their errors. Prints
-// the same on every Linux, for an ordinary user.
+// the same on every Linux, for an ordinary user. no-qemu: it keeps attached segments otherwise
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <signal.h>
@@ -277,7 +277,7 @@ static void queues(void) {
   say("less", msgctl(id, IPC_SET, &status));
   const pid_t waits = fork();
   if (waits == 0) _exit(msgrcv(id, &large, 9000, 50, 0) < 0 ? errno : 0);
-  usleep(2000);
+  usleep(100000);  // the child waits then
   say("removed", msgctl(id, IPC_RMID, NULL));
   int code = 0;
   waitpid(waits, &code, 0);

@@ -109,7 +109,7 @@ def test_processes_are_named_as_on_the_host(
     assert on_chip(rubato_chip, WAYS[way], tmp_path, guests / program) == on_host(program)
 
 
-@pytest.mark.parametrize("program", ["system_v", "posix_queues"])
+@pytest.mark.parametrize("program", ["system_v", "posix_queues", "signal_driven"])
 @pytest.mark.parametrize(
     "way", ["one core", "four cores", "window, four cores", "fast-forward", "short slices", "messages"])
 def test_processes_share_memory_semaphores_and_queues_as_on_the_host(
