@@ -8,14 +8,25 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from harness import BUILD, ROOT
+
+# isort: split
 from rubato.errors import UsageError
 
 
-def require(*programs: Path, remedy: str = "`make build` builds it.") -> None:
-    """@raises UsageError with the remedy, if one is not there."""
+def builder_of(program: Path) -> str:
+    """Says which command builds a program of BUILD."""
+    if BUILD == ROOT / "build" / "release":
+        return "`make build` builds it."
+    target = f"guest_{program.name}" if program.parent.name == "guest" else program.name
+    return f"`cmake --build {BUILD} --target {target}` builds it."
+
+
+def require(*programs: Path, remedy: str = "") -> None:
+    """@raises UsageError with the remedy, by default the command that builds it, if one is not there."""
     for program in programs:
         if not program.exists():
-            raise UsageError(f"{program} does not exist; {remedy}")
+            raise UsageError(f"{program} does not exist; {remedy or builder_of(program)}")
 
 
 def processor_seconds() -> float:

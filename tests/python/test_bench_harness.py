@@ -31,6 +31,13 @@ def test_a_program_that_is_not_built_is_named_with_the_remedy(tmp_path: Path):
         programs.require(tmp_path, tmp_path / "absent")
 
 
+@pytest.mark.parametrize(("program", "target"), [("bin/rubato-chip", "rubato-chip"), ("guest/sssp", "guest_sssp")])
+def test_a_program_of_another_build_is_named_with_its_target(program: str, target: str, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(programs, "BUILD", tmp_path)
+    with pytest.raises(UsageError, match=f"`cmake --build {tmp_path} --target {target}` builds it.$"):
+        programs.require(tmp_path / program)
+
+
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
