@@ -82,16 +82,26 @@ void drop_unrun(engine::ThreadState& self, Chain tasks) {
 
 }  // namespace
 
-/// How long a thread whose algorithm has just been part of another thread's algorithm lets that end before it
-/// joins it once more: threads that call one algorithm after the other would keep each other's calls from
-/// returning.
-constexpr std::chrono::microseconds kBeforeJoiningAgain{200};
+/// A thread whose algorithm has just been part of another thread's run lets that end before it joins it once
+/// more: threads that call one algorithm after the other would keep each other's calls from returning. It
+/// waits while algorithms of others are part of the run, as long as its own was at most, so that these end
+/// and wait, too; a run that goes on for so long without them has other work.
+void Engine::let_run_end(Clock::duration patience) {
+  constexpr std::chrono::microseconds kWithoutOthers{200};
+  const Clock::time_point until = Clock::now() + patience;
+  for (;;) {
+    const bool has_others = turn.has_joined();
+    turn.wait_for(kWithoutOthers);
+    if (turn.taker() == RunTurn::Taker::none || Clock::now() >= until) return;
+    if (!has_others && !turn.has_joined()) return;
+  }
+}
 
 void Engine::run_group(TaskGroup& group, void (*start)(void*), void* work) {
   refuse_copy("an algorithm");
   if (is_run_by_caller()) throw TaskError(errors::run_in_destructor());
   if (is_left_behind()) throw TaskError(errors::beyond_the_run("an algorithm"));
-  if (turn.try_take(RunTurn::Taker::algorithm)) {
+  if (turn.try_take_for_algorithm()) {
     const GivesBack gives_back(*this);
     const RunClock clock;
     prepare_run();
@@ -118,17 +128,20 @@ void Engine::hand_over(OutsideThread& self, Task* last, void (*start)(void*), vo
 }
 
 void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work) {
-  if (turn.taker() == RunTurn::Taker::algorithm && holds() == 0 && self.joined_run == current_run.load())
-    turn.wait_for(kBeforeJoiningAgain);
+  if (self.joined_run == current_run.load() && !is_held_open()) let_run_end(self.joined_for);
+  const Clock::time_point began = Clock::now();
   Joined joined;
-  const RunTurn::Wanting wanting(turn);
+  const RunTurn::Joined counted(turn);
   hand_over(self, make_complete_task(self, joined, group), start, work);
   const auto is_done = [&joined] { return joined.state != Joined::State::waiting; };
   for (;;) {
     bool has_ended = false;
     turn.wait([&] { return has_ended = is_done(); });
     if (has_ended) break;
-    if (!turn.try_take(RunTurn::Taker::algorithm)) continue;
+    if (!turn.try_take_for_algorithm()) {
+      std::this_thread::yield();
+      continue;
+    }
     const GivesBack gives_back(*this);
     const RunClock clock;
     try {
@@ -140,6 +153,7 @@ void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start
     run();
   }
   self.joined_run = current_run.load();
+  self.joined_for = Clock::now() - began;
   if (joined.state == Joined::State::dropped)
     throw TaskError(errors::joined_run_failed() + ": " + joined.why);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <thread>
@@ -81,6 +82,8 @@ class Engine : public Shared {
   void drop_for_own_threads();
   void clear_after_failure();
   void hand_over(OutsideThread& self, Task* last, void (*start)(void*), void* work);
+  using Clock = std::chrono::steady_clock;
+  void let_run_end(Clock::duration patience);
   void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
   void drop_pending();
   /// Waits for lists of actors. @throws TaskError with `refusal()` in a task or while a run goes on

@@ -36,28 +36,35 @@ class RunTurn {
     Taker free = Taker::none;
     return taker_.compare_exchange_strong(free, taker, std::memory_order_seq_cst);
   }
-  /// The same when the turn is free, ahead of lists. `refuse(taker)` is called while another thread has it,
-  /// and may throw.
+  /// The same when the turn is free, ahead of algorithms and lists that begin meanwhile: a thread that calls
+  /// one after the other would never leave the turn to a thread that must wake up first. `refuse(taker)` is
+  /// called while another thread has the turn, and may throw.
   template <class Refuse>
   void take(Taker taker, Refuse refuse) {
     if (try_take(taker)) return;
-    const Wanting wanting(*this);
+    const Counted claim(claims_);
     do {
       refuse(this->taker());
       wait([] { return false; });
     } while (!try_take(taker));
   }
-  /// For a list of living actors. Lists may follow each other without end, so none overtakes a thread that
-  /// wants the turn for something else.
-  bool try_take_for_list() { return wanting_.load(std::memory_order_seq_cst) == 0 && try_take(Taker::list); }
-  /// Scope in which a thread wants the turn, now or when another thread's run has ended.
-  class Wanting {
+  bool try_take_for_algorithm() {
+    return claims_.load(std::memory_order_seq_cst) == 0 && try_take(Taker::algorithm);
+  }
+  /// Not before algorithms that wait either.
+  bool try_take_for_list() {
+    return claims_.load(std::memory_order_seq_cst) == 0 && joined_.load(std::memory_order_seq_cst) == 0 &&
+           try_take(Taker::list);
+  }
+  /// Scope of an algorithm that is part of another thread's run, or will have the turn when that has ended.
+  class Joined {
    public:
-    explicit Wanting(RunTurn& turn) : counted_(turn.wanting_) {}
+    explicit Joined(RunTurn& turn) : counted_(turn.joined_) {}
 
    private:
     const Counted counted_;
   };
+  bool has_joined() const { return joined_.load(std::memory_order_seq_cst) != 0; }
   /// Scope of a call of the runtime that has a hold, and closes it soon when no run goes on.
   class Passing {
    public:
@@ -123,7 +130,7 @@ class RunTurn {
 
  private:
   std::atomic<Taker> taker_{Taker::none};
-  std::atomic<unsigned> waiting_{0}, wanting_{0}, joining_{0}, passing_{0};
+  std::atomic<unsigned> waiting_{0}, claims_{0}, joined_{0}, joining_{0}, passing_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
 };

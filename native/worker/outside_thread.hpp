@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "native/memory/cells.hpp"
@@ -24,6 +25,7 @@ struct OutsideThread : engine::ThreadState {
   Chain* kept = nullptr;
   bool drops_messages = false;   ///< messages that this thread sends are dead letters, see Dropping
   std::uint64_t joined_run = 0;  ///< the last run that an algorithm of this thread was part of
+  std::chrono::steady_clock::duration joined_for{};  ///< how long that call took
 };
 /// While it lives, `tasks` gets the tasks that a thread creates: those of an algorithm that joins another
 /// thread's run, so that all of them come into the inbox at once; or see Dropping.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -99,6 +100,64 @@ TEST_P(Algorithms, JoinARunWhoseTasksWaitForThem) {
   }
   are_over = true;
   runner.join();
+}
+
+using Clock = std::chrono::steady_clock;
+/// The whole range takes about a millisecond.
+void call_brief_algorithm() {
+  parallel_for(0, 16, [](int) {
+    const Clock::time_point end = Clock::now() + std::chrono::microseconds(60);
+    while (Clock::now() < end) {
+    }
+  });
+}
+/// Until it is destroyed, threads call algorithms, one after the other.
+class Callers {
+ public:
+  explicit Callers(unsigned threads) : calls_(threads) {
+    for (unsigned i = 0; i < threads; ++i)
+      threads_.emplace_back([this, i] {
+        for (; !is_over_; ++calls_[i]) call_brief_algorithm();
+      });
+  }
+  ~Callers() {
+    is_over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Callers(const Callers&) = delete;
+  Callers& operator=(const Callers&) = delete;
+  unsigned fewest() const {
+    unsigned fewest = calls_[0];
+    for (const std::atomic<unsigned>& calls : calls_) fewest = std::min(fewest, calls.load());
+    return fewest;
+  }
+
+ private:
+  std::vector<std::atomic<unsigned>> calls_;
+  std::atomic<bool> is_over_{false};
+  std::vector<std::thread> threads_;
+};
+constexpr std::chrono::minutes kForTooLong{1};
+
+/// The first call's run ends, though algorithms of the others never run out.
+TEST_P(Algorithms, ReturnBesideThreadsThatCallOneAfterTheOther) {
+  const Callers callers(8);
+  const Clock::time_point too_late = Clock::now() + kForTooLong;
+  while (callers.fewest() < 5 && Clock::now() < too_late)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(callers.fewest(), 5u);
+}
+/// So does the run of run(), with which they begin.
+TEST_P(Algorithms, LetRunReturnBesideThreadsThatCallOneAfterTheOther) {
+  const Callers callers(7);
+  const Clock::time_point too_late = Clock::now() + kForTooLong;
+  for (int i = 0; i < 5; ++i) {
+    std::atomic<bool> has_run{false};
+    create<nonspec>([&has_run] { has_run = true; }, {});
+    run();
+    EXPECT_TRUE(has_run);
+  }
+  EXPECT_LT(Clock::now(), too_late);
 }
 
 struct OwnError : std::runtime_error {
