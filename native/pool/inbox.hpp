@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "native/pool/pool.hpp"
 #include "native/pool/ready_set.hpp"
 
 namespace rubato::inline v0::native {
@@ -20,11 +21,12 @@ struct InboxRules {
   static constexpr bool kWaitsForPushes = true;
 };
 
-enum class Emptied : std::uint8_t { nothing, another_does, all, not_all };
+enum class Emptied : std::uint8_t { nothing, another_does, all, all_but_newer, not_all };
+inline bool has_emptied(Emptied emptied) { return emptied > Emptied::another_does; }
 
 /// @tparam Inbox  a Pool that `ready` has as its only one
 /// `is_being_emptied`: of all workers, false at first. `use(task)`: hands it on; it may throw.
-/// @returns another_does: it may be ready, and then stays so; not_all: a push is half-linked, or more came.
+/// @returns another_does: it may be ready, and then stays so; not_all: a push is half-linked
 template <class Rules = InboxRules, class Inbox, class Ready, class Flag, class Use>
 Emptied empty_in_order(Inbox& inbox, Ready& ready, Flag& is_being_emptied, unsigned rank, Use use) {
   if (ready.is_empty(rank)) return Emptied::nothing;
@@ -38,19 +40,21 @@ Emptied empty_in_order(Inbox& inbox, Ready& ready, Flag& is_being_emptied, unsig
   } lets_go{is_being_emptied};
   unsigned last = 0;
   if (ready.claim(rank, last) == kNoPool) return Emptied::nothing;
-  if (inbox.drain(use)) return Emptied::all;
+  const Drained drained = inbox.drain(use);
+  if (drained == Drained::all) return Emptied::all;
   ready.add(0, rank);  // the thread that pushed has told no worker: the inbox was not empty
-  return Emptied::not_all;
+  return drained == Drained::all_but_newer ? Emptied::all_but_newer : Emptied::not_all;
 }
 
 /// While no worker empties it: all that was pushed before the call, by the caller above all. That may stand
-/// behind a push of another thread that has not linked its task yet, or not made the inbox ready.
-/// `empty_once()`: what is linked, if the inbox is ready; false: it is not. `wait()`: other threads go on.
+/// behind a push of another thread that has not linked its task yet, or not made the inbox ready. What other
+/// threads push meanwhile may wait: they may go on for ever.
+/// `empty_once()`: as empty_in_order(). `wait()`: other threads go on.
 template <class Rules = InboxRules, class Inbox, class EmptyOnce, class Wait>
 void empty_wholly(const Inbox& inbox, EmptyOnce empty_once, Wait wait) {
-  while (!Rules::kWaitsForPushes || !inbox.is_empty()) {
-    if (empty_once()) continue;
-    if (!Rules::kWaitsForPushes) return;
+  while (!inbox.is_empty()) {
+    const Emptied emptied = empty_once();
+    if (emptied == Emptied::all || emptied == Emptied::all_but_newer || !Rules::kWaitsForPushes) return;
     wait();
   }
 }

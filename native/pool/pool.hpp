@@ -28,6 +28,13 @@ struct PoolRules {
   static constexpr bool kKeepsLastUntilFinish = true;
 };
 
+/// Result of Pool::drain(): which tasks it has handed on.
+enum class Drained : std::uint8_t {
+  all,            ///< the pool is empty, and without an owner
+  all_but_newer,  ///< those that were pushed before it began
+  not_all,        ///< a push is half-linked
+};
+
 /// The ends of a pool, unless they lie in something larger.
 template <class Atomics, class Node>
 struct PoolEnds {
@@ -125,19 +132,27 @@ class Pool : public Ends {
     return {false, nullptr};
   }
 
-  /// For a thread that hands tasks on and does not run them from here: takes all linked ones, and ends the
-  /// ownership. The last one taken may be linked elsewhere only when finish() has returned it, now or the
-  /// next time. @returns whether the pool is empty, and without an owner; see finish().
+  /// For a thread that hands tasks on and does not run them from here: takes all linked ones up to the newest
+  /// at its begin, since other threads may push without end, and ends the ownership. The last one taken may
+  /// be linked elsewhere only when finish() has returned it, now or the next time. Unless all are taken the
+  /// caller must put the pool into a ready set.
   template <class Use>
-  [[nodiscard]] bool drain(Use use) {
-    for (;;) {
+  [[nodiscard]] Drained drain(Use use) {
+    const Node* const newest = tail_.load(std::memory_order_acquire);
+    bool is_reached = false;
+    while (!is_reached) {
       const Taken taken = take();
       if (taken.node == nullptr || taken.is_last) break;
+      is_reached = taken.node == newest;
       use(taken.node);
     }
     const Finished finished = finish();
-    if (finished.released != nullptr && !has_fault(Fault::inbox_loses_last)) use(finished.released);
-    return finished.is_empty;
+    if (finished.released != nullptr && !has_fault(Fault::inbox_loses_last)) {
+      is_reached = is_reached || finished.released == newest;
+      use(finished.released);
+    }
+    if (finished.is_empty) return Drained::all;
+    return is_reached ? Drained::all_but_newer : Drained::not_all;
   }
 
   bool is_empty() const { return tail_.load(std::memory_order_seq_cst) == nullptr; }

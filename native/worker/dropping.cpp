@@ -13,10 +13,7 @@ Chain drain_inbox(Shared& shared) {
   Chain arrived;
   const auto append = [&arrived](Task* task) { arrived.append(task); };
   const auto empty_once = [&] {
-    unsigned last = 0;
-    if (shared.inbox_ready.claim(kNormalRank, last) == kNoPool) return false;
-    while (!shared.inbox.drain(append)) std::this_thread::yield();
-    return true;
+    return empty_in_order(shared.inbox, shared.inbox_ready, shared.is_inbox_emptied, kNormalRank, append);
   };
   empty_wholly(shared.inbox, empty_once, [] { std::this_thread::yield(); });
   return arrived;

@@ -122,12 +122,12 @@ void Worker::route_deferred() {
   }
 }
 
-bool Worker::empty_inbox() {
+Emptied Worker::empty_inbox() {
   const Emptied emptied = empty_in_order(shared.inbox, shared.inbox_ready, shared.is_inbox_emptied,
                                          kNormalRank, [this](Task* task) { admit(task); });
   if (emptied == Emptied::another_does) std::this_thread::yield();  // that one may need this CPU
-  if (emptied == Emptied::not_all) sharing.wake();
-  return emptied == Emptied::all || emptied == Emptied::not_all;
+  if (emptied == Emptied::not_all || emptied == Emptied::all_but_newer) sharing.wake();
+  return emptied;
 }
 
 /// A message: at once, not by a task that others could take, and a later one overtake.

@@ -327,7 +327,7 @@ bool Worker::find_work() {
   }
   if (!alone.is_empty() && alone.run()) return true;
   if (sharing.take_back()) return true;
-  if (empty_inbox()) return true;
+  if (has_emptied(empty_inbox())) return true;
   if (has_pools && (forking.steal() || sharing.steal())) return true;
   if (alone.is_empty()) return false;
   std::this_thread::yield();

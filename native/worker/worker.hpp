@@ -14,6 +14,7 @@
 #include "native/memory/cells.hpp"
 #include "native/order/task_pool.hpp"
 #include "native/pool/atomics.hpp"
+#include "native/pool/inbox.hpp"
 #include "native/pool/task_list.hpp"
 #include "native/worker/alone_tasks.hpp"
 #include "native/worker/counts.hpp"
@@ -67,8 +68,8 @@ class alignas(128) Worker : public engine::ThreadState {
   bool is_validating() const { return is_validating_.load(std::memory_order_relaxed); }
   /// A reader has lost: its tasks and messages are dropped, and it runs again.
   bool is_dropping_attempt() const { return is_dropping_attempt_; }
-  /// Tasks of other threads. @returns whether there may have been any.
-  bool empty_inbox();
+  /// Tasks of other threads.
+  Emptied empty_inbox();
   void enter_epochs();
   void leave_epochs();
   /// After a failure: this worker's private tasks are destroyed unrun, and those that their destructors

@@ -11,6 +11,8 @@
 
 namespace {
 
+using rubato::native::Drained;
+
 /// Hook between the exchange of a push and its link.
 std::function<void()> between;
 
@@ -35,9 +37,13 @@ struct Draining {
   std::vector<int> seen;
 
   bool push(int node) { return pool.push(&nodes[node], &nodes[node]); }
-  bool drain() {
-    return pool.drain([this](Node* node) { seen.push_back(static_cast<int>(node - nodes)); });
+  Drained try_drain(const std::function<void()>& act = {}) {
+    return pool.drain([&](Node* node) {
+      seen.push_back(static_cast<int>(node - nodes));
+      if (act) act();
+    });
   }
+  bool drain() { return try_drain() == Drained::all; }
 };
 
 TEST(Drain, HandsOnWhatIsLinked) {
@@ -64,6 +70,23 @@ TEST(Drain, KeepsTheTaskThatAHalfLinkedPushComesBehind) {
   EXPECT_EQ(d.seen, std::vector<int>{0});
   EXPECT_TRUE(d.drain());
   EXPECT_EQ(d.seen, (std::vector<int>{0, 1}));
+}
+
+/// Another thread may push without end.
+TEST(Drain, LeavesWhatIsPushedMeanwhile) {
+  Draining d;
+  ASSERT_TRUE(d.push(0));
+  ASSERT_FALSE(d.push(1));
+  int pushed = 2;
+  const auto push_another = [&] {
+    if (pushed < 4) {
+      EXPECT_FALSE(d.push(pushed++));
+    }
+  };
+  EXPECT_EQ(d.try_drain(push_another), Drained::all_but_newer);
+  EXPECT_EQ(d.seen, (std::vector<int>{0, 1}));
+  EXPECT_TRUE(d.drain());
+  EXPECT_EQ(d.seen, (std::vector<int>{0, 1, 2, 3}));
 }
 
 }  // namespace
