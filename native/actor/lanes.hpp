@@ -15,14 +15,17 @@ struct LaneRules {
 };
 
 inline constexpr unsigned kUrgentInARow = 64;
+/// Steps of one sort: senders that never pause must not keep an actor from its messages.
+inline constexpr unsigned kMostSorted = 1 << 16;
 
-/// Sorts all that is linked. `free` gets a node that was handled as the last, and may be freed now.
+/// Sorts all that is linked, or very many. `free` gets a node that was handled as the last, and may be freed
+/// now.
 template <class Rules = LaneRules, class Mailbox, class Node>
 void sort_into_lanes(Mailbox& mailbox, engine::BasicLanes<Node>& lanes, auto free) {
   const auto lane_of = [&lanes](const Node* node) -> engine::BasicNodeList<Node>& {
     return node->is_high() ? lanes.high : lanes.normal;
   };
-  for (;;) {
+  for (unsigned looks = 0; looks < kMostSorted; ++looks) {
     const typename Mailbox::Taken taken = mailbox.take();
     if (taken.node != nullptr) {
       if (taken.is_last) {

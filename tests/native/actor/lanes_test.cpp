@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -140,6 +143,36 @@ TEST(Native_Lanes, MutantsAreFound) {
   std::uint64_t states = 0;
   EXPECT_EQ(explore<LosesReleased>({"NHN", "HN"}, states), "a message is lost");
   EXPECT_NE(explore<FinishesAlways>({"NHN", "HN"}, states), "");
+}
+
+struct Plain {
+  std::atomic<Plain*> next{nullptr};
+  bool is_high() const { return false; }
+};
+/// A mailbox whose senders never pause.
+struct Endless {
+  struct Taken {
+    Plain* node;
+    bool is_last;
+  };
+  struct Finished {
+    Plain* released;
+  };
+  Taken take() {
+    if (taken == messages.size()) throw std::length_error("taken without end");
+    return {&messages[taken++], false};
+  }
+  bool has_more() const { return true; }
+  Finished finish() { return {nullptr}; }
+  std::vector<Plain> messages{2 * kMostSorted};
+  std::size_t taken = 0;
+};
+TEST(Native_Lanes, SortManyMessagesButNotWithoutEnd) {
+  Endless mailbox;
+  rubato::engine::BasicLanes<Plain> lanes;
+  EXPECT_NO_THROW(sort_into_lanes(mailbox, lanes, [](Plain*) {}));
+  EXPECT_EQ(mailbox.taken, kMostSorted);
+  EXPECT_EQ(take_from_lanes(lanes).node, &mailbox.messages[0]);
 }
 
 }  // namespace
