@@ -121,7 +121,7 @@ TEST(Native_Living, ThreadsThatListThemWithoutPauseLetRunsBeginAndEnd) {
   const auto sink = spawn<Sink>({.name = "the one"});
   for (const unsigned threads : {1u, 2u, 5u}) {
     const Listers listers(threads);
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 30; ++i) {
       std::atomic<int> sum{0};
       for (int k = 0; k < i % 5; ++k) create<nonspec>([&sum] { ++sum; }, {});
       sink.send(Drop{});

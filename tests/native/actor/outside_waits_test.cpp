@@ -123,10 +123,12 @@ TEST(OutsideWaits, ABoundCountsMessagesWhenTheyAreSent) {
           Slow::note_sent();
         }
       }));
-    spawn_from([](Open) {
+    const auto opening = spawn_from([](Open) {
       Slow::is_running = true;
       Slow::is_running.notify_all();
-    }).send(Open{});
+    });
+    opening.send(Open{});
+    opening.stop();
     run();
   }
   EXPECT_EQ(actor_counters().messages_handled - before, std::uint64_t{kThreads} * kMessages + 1);
