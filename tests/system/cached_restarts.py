@@ -30,8 +30,11 @@ from typing import BinaryIO
 
 from cached_server import DISCIPLINES, LAST_RESORT, Running, free_port, run_discipline
 
-#: Enough for all values, so that none is evicted.
-OPTIONS = ("-m", "256", "-c", "100", "-A")
+OPTIONS = ("-c", "100", "-A")
+#: Megabytes that are enough for all values, so that none is evicted, and megabytes that are not.
+ENOUGH, TOO_LITTLE = "256", "4"
+#: Signals that end a server while it reads or writes its file. The last one changes nothing in a graceful stop.
+ENDS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 CLIENTS = 3
 KEYS = 400  #: of a client
 SIZES = (10, 100, 1000, 5000, 50_000, 600_000)
@@ -43,12 +46,16 @@ class Model:
 
     def __init__(self, number: int) -> None:
         self.number, self.version = number, 0
+        self.evicts = False  #: the server may drop a value at any time
         self.may_be: dict[int, set[bytes | None]] = {key: {None} for key in range(KEYS)}
 
     def value(self, key: int, size: int) -> bytes:
         self.version += 1
         head = b"%d/%d/%d:" % (self.number, key, self.version)
         return head + b"x" * max(0, size - len(head))
+
+    def settle(self, key: int, value: bytes | None) -> None:
+        self.may_be[key] = {value, None} if self.evicts else {value}
 
     def lose_all(self) -> None:
         self.may_be = {key: {None} for key in range(KEYS)}
@@ -96,13 +103,19 @@ class Restarts:
     def start(self) -> Running | None:
         """A server that serves, or none if it was killed before that."""
         discipline = self.draw.choice(self.disciplines)
-        options = [*OPTIONS, "-e", str(self.file), "-t", str(self.draw.choice([1, 2, 4]))]
+        memory = TOO_LITTLE if self.draw.random() < 0.15 else ENOUGH
+        for model in self.models:
+            model.evicts = memory == TOO_LITTLE
+            if model.evicts:
+                model.doubt_all()
+        options = [*OPTIONS, "-m", memory, "-e", str(self.file), "-t", str(self.draw.choice([1, 2, 4]))]
+        self.counts["lives with too little memory"] += memory == TOO_LITTLE
         if self.meta.exists() and self.draw.random() < 0.2:
             command = [self.program, "-u", "root", "-l", "127.0.0.1", "-p", str(free_port()),
                        "-o", f"discipline={discipline}", *options]  # fmt: skip
             process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
             time.sleep(self.draw.random() * 0.1)
-            process.kill()
+            process.send_signal(self.draw.choice(ENDS))
             process.wait(LAST_RESORT)
             self.counts["killed as it begins"] += 1
             return None
@@ -120,13 +133,13 @@ class Restarts:
             server.process.send_signal(first)
         if way == "killed as it writes":
             time.sleep(self.draw.random() * 0.1)
-            server.process.kill()
+            server.process.send_signal(self.draw.choice(ENDS))
         return server.process.wait(LAST_RESORT)
 
     def check_end(self, code: int, server: Running) -> None:
         assert server.process.stderr
         said = server.process.stderr.read()
-        if code not in (0, -signal.SIGKILL):
+        if code not in (0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT):
             self.failure += f"the server ended with {code}: {said}"
 
     def damage(self) -> None:
@@ -169,8 +182,11 @@ class Restarts:
         model.may_be[key] |= {data}  # until it is answered either may be there
         connection.sendall(b"set %s 0 0 %d\r\n%s\r\n" % (self.name(model, key), len(data), data))
         answer = self.line(stream)
+        if model.evicts and answer == b"SERVER_ERROR out of memory storing object\r\n":
+            model.may_be[key] = (model.may_be[key] - {data}) | {None}
+            return None
         assert answer == b"STORED\r\n", answer
-        model.may_be[key] = {data}
+        model.settle(key, data)
         self.counts["values stored"] += 1
         return None
 
@@ -184,7 +200,7 @@ class Restarts:
         if found not in allowed:
             shown = [value and value[:30] for value in allowed]
             raise AssertionError(f"key {key} has {found and found[:30]!r}, and may have {shown}")
-        model.may_be[key] = {found}
+        model.settle(key, found)
         self.counts["values verified" if found else "misses verified"] += 1
 
     def name(self, model: Model, key: int) -> bytes:
