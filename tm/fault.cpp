@@ -12,31 +12,36 @@
 namespace rubato::tm {
 namespace {
 
-Fault read_fault() {
+/// The wishes of the environment; none before this library's constructors have run.
+struct Wishes {
+  Fault fault = Fault::none;
+  bool yields = false;
+  const char* times = nullptr;
+};
+
+Wishes read_wishes() {
+  Wishes wishes{Fault::none, std::getenv("RUBATO_TM_YIELDS") == nullptr, std::getenv("RUBATO_TM_TIMES")};
   const char* const value = std::getenv("RUBATO_TM_FAULT");
-  if (value == nullptr) return Fault::none;
-  if (Fault fault{}; find_fault(kFaultNames, value, fault)) return fault;
-  fatal("RUBATO_TM_FAULT is '%s', which is no fault", value);
+  if (value != nullptr && !find_fault(kFaultNames, value, wishes.fault))
+    fatal("RUBATO_TM_FAULT is '%s', which is no fault", value);
+  return wishes;
 }
+
+const Wishes wishes = read_wishes();
 
 }  // namespace
 
 void let_others_in() {
-  static const bool is_wanted = std::getenv("RUBATO_TM_YIELDS") == nullptr;
-  if (!is_wanted) return;
+  if (!wishes.yields) return;
   static __thread unsigned calls;
   if (++calls % 64 < 16) ::sched_yield();
 }
 
 std::uint64_t end_of_era(std::uint64_t first, std::uint64_t last) {
-  static const char* const value = std::getenv("RUBATO_TM_TIMES");
-  return value != nullptr ? first + std::strtoull(value, nullptr, 10) : last;
+  return wishes.times != nullptr ? first + std::strtoull(wishes.times, nullptr, 10) : last;
 }
 
-bool has_fault(Fault fault) {
-  static const Fault chosen = read_fault();
-  return chosen == fault;
-}
+bool has_fault(Fault fault) { return wishes.fault == fault; }
 
 }  // namespace rubato::tm
 #endif

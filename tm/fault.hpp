@@ -41,6 +41,7 @@ namespace rubato::tm {
   X(hardware_unseen)         /* a hardware transaction does not tell the software ones that it wrote */ \
   X(handlers_not_restored)   /* a rollback leaves the caught exceptions as they are */ \
   X(exception_ends_early)    /* the last handler of an exception that can be undone gives its memory back */ \
+  X(adapts_unlocked)         /* two threads choose the algorithm at the same time */ \
   X(exception_logged)        /* reads of the transaction's own exceptions are compared at validations */
 // clang-format on
 RUBATO_DEFINE_FAULTS(Fault, kFaultNames, RUBATO_TM_FAULTS)

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "tm/algorithm/own_stack.hpp"
-#include "tm/algorithm/word.hpp"
 #include "tm/fault.hpp"
+#include "tm/log/word.hpp"
 #include "tm/thread/algorithm.hpp"
 #include "tm/thread/transaction.hpp"
 

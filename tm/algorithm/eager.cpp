@@ -6,8 +6,8 @@
 
 #include "tm/algorithm/own_stack.hpp"
 #include "tm/algorithm/record_protocol.hpp"
-#include "tm/algorithm/word.hpp"
 #include "tm/fault.hpp"
+#include "tm/log/word.hpp"
 #include "tm/thread/algorithm.hpp"
 #include "tm/thread/transaction.hpp"
 
@@ -106,7 +106,7 @@ struct EagerAccess {
     by_stripes(to, bytes, [=](std::size_t offset, std::size_t n) {
       char* const out = static_cast<char*>(to) + offset;
       if (prepare_store(out, thread)) thread->undo.save(out, n);
-      std::memset(out, byte, n);
+      overwrite_with(out, byte, n);
     });
   }
   static void save(const void* address, std::size_t bytes, Thread* thread) {

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "tm/algorithm/word.hpp"
 #include "tm/fault.hpp"
+#include "tm/log/word.hpp"
 #include "tm/thread/algorithm.hpp"
 #include "tm/thread/transaction.hpp"
 
@@ -55,11 +55,11 @@ struct UndoableAccess : PlainAccess {
   }
   static void write(void* to, const void* from, std::size_t bytes, Store kind, Thread* thread) {
     if (must_save(kind, thread)) thread->undo.save(to, bytes);
-    std::memcpy(to, from, bytes);
+    overwrite(to, from, bytes);
   }
   static void fill(void* to, int byte, std::size_t bytes, Store kind, Thread* thread) {
     if (must_save(kind, thread)) thread->undo.save(to, bytes);
-    std::memset(to, byte, bytes);
+    overwrite_with(to, byte, bytes);
   }
   static void save(const void* address, std::size_t bytes, Thread* thread) {
     thread->undo.save(address, bytes);

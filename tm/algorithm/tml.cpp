@@ -4,8 +4,6 @@
 // log. Reads are validated by value, as norec's, so that a writer's commit need not abort those that read
 // beside it (T100). Invariant: memory holds all that the transaction with the lock has read, until its end.
 // SPDX-License-Identifier: MIT
-#include <cstring>
-
 #include "tm/algorithm/by_value.hpp"
 
 namespace rubato::tm {
@@ -80,7 +78,7 @@ struct Access {
   }
   static void fill(void* to, int byte, std::size_t bytes, Store kind, Thread* thread) {
     prepare(kind, to, bytes, thread);
-    std::memset(to, byte, bytes);
+    overwrite_with(to, byte, bytes);
   }
   static void save(const void* address, std::size_t bytes, Thread* thread) {
     thread->undo.save(address, bytes);

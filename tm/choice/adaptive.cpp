@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "tm/choice/chooser.hpp"
+#include "tm/fault.hpp"
 #include "tm/thread/options.hpp"
 #include "tm/thread/thread.hpp"
 
@@ -122,7 +123,7 @@ void adapt(Thread& thread) {
     look_less_or_more(thread, now);
     if (now < earliest_end.load(std::memory_order_relaxed)) return;
   }
-  if (is_busy.exchange(true, std::memory_order_acquire)) return;
+  if (is_busy.exchange(true, std::memory_order_acquire) && !has_fault(Fault::adapts_unlocked)) return;
   if (options.turns != 0) {
     take_turns(thread);
   } else {

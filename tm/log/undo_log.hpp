@@ -7,6 +7,7 @@
 
 #include "tm/fault.hpp"
 #include "tm/log/buffer.hpp"
+#include "tm/log/word.hpp"
 
 namespace rubato::tm {
 
@@ -49,10 +50,11 @@ class UndoLog {
       end -= 2 + words_in(bytes);
       const char* const old = reinterpret_cast<const char*>(&words_[end]);
       if (drops_.empty() && (address >= dead.last || address + bytes <= dead.first)) {
-        std::memcpy(reinterpret_cast<void*>(address), old, bytes);
+        overwrite(reinterpret_cast<void*>(address), old, bytes);
       } else {
         for (std::size_t i = 0; i < bytes; ++i) {
-          if (!is_excluded(address + i, end, dead)) *reinterpret_cast<char*>(address + i) = old[i];
+          if (!is_excluded(address + i, end, dead))
+            overwrite(reinterpret_cast<void*>(address + i), old + i, 1);
         }
       }
     }

@@ -43,7 +43,7 @@ void Atomics::heavy_fence() {
     ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
     errno = saved;
   } else {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    fence(std::memory_order_seq_cst);
   }
 }
 

@@ -11,6 +11,16 @@
 namespace rubato::tm {
 
 struct Atomics : HeaderAtomics {
+#if defined(__SANITIZE_THREAD__)
+  /// ThreadSanitizer does not see what a fence orders, and needs not: the library's own words that depend on
+  /// one are atomic, and what they guard is the program's memory, which is read and written atomically, too.
+  static void fence(std::memory_order order) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"
+    std::atomic_thread_fence(order);
+#pragma GCC diagnostic pop
+  }
+#endif
   /// How often a waiter looks at a word before it yields: about a microsecond (T35).
   static constexpr int kSpins = 20;
   /// The same if the other thread is known to run: the length of a transaction and a page fault.
@@ -31,7 +41,7 @@ struct Atomics : HeaderAtomics {
     if (has_heavy_fence()) {
       std::atomic_signal_fence(std::memory_order_seq_cst);
     } else {
-      std::atomic_thread_fence(std::memory_order_seq_cst);
+      fence(std::memory_order_seq_cst);
     }
   }
 

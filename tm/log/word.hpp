@@ -39,4 +39,21 @@ inline void poke_bytes(void* to, const void* from, std::size_t bytes) {
   for (; bytes > 0; --bytes) poke<std::uint8_t>(out++, static_cast<std::uint8_t>(*in++));
 }
 
+/// Writes memory whose other readers find out afterwards that it has changed, so that it may be torn. For
+/// ThreadSanitizer, which knows nothing of that, the words are atomic.
+inline void overwrite(void* to, const void* from, std::size_t bytes) {
+#if defined(__SANITIZE_THREAD__)
+  poke_bytes(to, from, bytes);
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+inline void overwrite_with(void* to, int byte, std::size_t bytes) {
+#if defined(__SANITIZE_THREAD__)
+  for (std::size_t i = 0; i < bytes; ++i) poke(static_cast<char*>(to) + i, static_cast<std::uint8_t>(byte));
+#else
+  std::memset(to, byte, bytes);
+#endif
+}
+
 }  // namespace rubato::tm
