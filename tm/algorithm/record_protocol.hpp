@@ -56,7 +56,7 @@ inline bool are_reads_valid(Thread& thread) {
     Atomics::pause();
   }
   thread.conflict_address = address;
-  Thread* const owner = RecordWord::owner<Thread>(record.load(std::memory_order_relaxed));
+  Thread* const owner = RecordWord::owner<Thread>(record.load(std::memory_order_acquire));
   thread.conflict_with = owner;
   if (owner != nullptr) thread.losses.meet(owner->line);
   restart(thread, locked);
@@ -100,7 +100,8 @@ template <bool is_logged, class Copy>
       make_way(record, address, *thread, Cause::conflict_store, Cause::invalid_load);
       continue;
     }
-    if (record.compare_exchange_strong(word, RecordWord::locked_by(thread), std::memory_order_acquire,
+    // The release makes this thread's descriptor visible to those that meet the lock.
+    if (record.compare_exchange_strong(word, RecordWord::locked_by(thread), std::memory_order_acq_rel,
                                        std::memory_order_relaxed)) {
       thread->locked.push({&record, word});
       Atomics::fence(std::memory_order_release);  // a reader of our values then finds the lock
