@@ -29,7 +29,7 @@ AlgorithmId Chooser::next(const Window& window) {
   if (rate > score(now_)) note(now_, rate, window.commits);
   switch (state_) {
     case State::alone:
-      // A program that is over soon would not get back what trying costs.
+      // A program that is over sooner would not get back the time that trying costs.
       if (rate_ == 0) next_round_ = time_ + kFirstPause;
       // The algorithm that suited several threads before is likely to suit them again.
       state_ = State::settled;

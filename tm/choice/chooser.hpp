@@ -53,7 +53,9 @@ class Chooser {
     confirming,  ///< the best so far once more, then the challenger
     challenging
   };
-  static constexpr std::uint64_t kFirstPause = 20'000'000, kShortestPause = 100'000'000,
+  // A round costs about a millisecond, since a window that is lost ends early: programs of some 20 ms do not
+  // get that back, those of 40 ms get back more.
+  static constexpr std::uint64_t kFirstPause = 5'000'000, kShortestPause = 25'000'000,
                                  kLongestPause = 8'000'000'000;
   static constexpr unsigned kStrangeWindows = 3;  ///< after so many the candidates are tried again
   static constexpr unsigned kSingleWindows = 3;   ///< after so many one thread is alone

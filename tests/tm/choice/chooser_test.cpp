@@ -70,12 +70,23 @@ TEST(Chooser, WithOneThreadNothingIsTried) {
   EXPECT_EQ(machine.share(AlgorithmId::serial), 1);
 }
 
-TEST(Chooser, AProgramOfTwentyMillisecondsTriesNothing) {
+TEST(Chooser, AProgramOfSixMillisecondsTriesNothing) {
   Machine machine;
-  machine.run(kSecond / 50, {100, 10000, 10000, 10000});
+  machine.run(3 * Chooser::kWindow, {100, 10000, 10000, 10000});
   EXPECT_EQ(machine.share(AlgorithmId::serial), 1);
   machine.run(kSecond / 50, {100, 10000, 100, 100});
   EXPECT_EQ(machine.now(), AlgorithmId::eager);
+}
+
+TEST(Chooser, AProgramOfFortyMillisecondsGetsMostOfWhatTheBestGives) {
+  constexpr std::uint32_t kInPlace = 1u | Chooser::bit(AlgorithmId::eager) | Chooser::bit(AlgorithmId::tml);
+  const Rates rates{.serial = 1000, .eager = 1200, .lazy = 0, .norec = 0, .rtm = 0, .tml = 1600};
+  Machine machine(kInPlace);
+  machine.run(kSecond / 25, rates);
+  double rate = 0;
+  for (const AlgorithmId id : {AlgorithmId::serial, AlgorithmId::eager, AlgorithmId::tml})
+    rate += machine.share(id) * rates.of(id);
+  EXPECT_GT(rate, 0.85 * rates.tml);
 }
 
 TEST(Chooser, SeveralThreadsBeginInHardwareWhereThereIsSome) {
@@ -85,7 +96,7 @@ TEST(Chooser, SeveralThreadsBeginInHardwareWhereThereIsSome) {
   machine.run(Chooser::kWindow, {1000, 100, 100, 100, 500});
   EXPECT_EQ(machine.now(), AlgorithmId::rtm);
   machine.forget();
-  machine.run(kSecond / 50, {1000, 100, 100, 100, 500});
+  machine.run(2 * Chooser::kWindow, {1000, 100, 100, 100, 500});
   EXPECT_EQ(machine.share(AlgorithmId::rtm), 1) << "nothing is tried yet";
   machine.run(kSecond / 10, {1000, 100, 100, 100, 500});
   EXPECT_EQ(machine.now(), AlgorithmId::serial) << "another one is better";
