@@ -220,3 +220,20 @@ def test_a_data_base_answers_in_detail(
     script = f"{SERVER}{mark} begin; {query}; {mark} end\n{END}"
     said = in_region(rubato_chip, packages, places, script, place, CHIPS[chip])
     assert said == "1\n100|5050\n1\n"
+
+
+# --- memcached
+
+MEMCACHED = r"""memcached -l 127.0.0.1 -p 11311 -t 2 -U 0 & sleep 0.1
+exec 3<>/dev/tcp/127.0.0.1/11311
+for i in 1 2 3 4 5; do printf "set k$i 0 0 5\r\nval0$i\r\n" >&3; read -r answer <&3; done
+printf 'get k1 k5\r\nincr none 1\r\nquit\r\n' >&3; cat <&3
+kill %1; wait; echo ended
+"""
+
+
+@pytest.mark.parametrize("mode", ["--fast-forward", "--no-ff"])
+def test_a_cache_server_answers(packages: Path, places: Path, rubato_chip: Path, tmp_path: Path, mode: str) -> None:
+    said = in_shell(rubato_chip, packages, places, MEMCACHED, tmp_path / "place", mode)
+    values = ["VALUE k1 0 5", "val01", "VALUE k5 0 5", "val05", "END", "NOT_FOUND", "ended"]
+    assert said.split() == " ".join(values).split()
