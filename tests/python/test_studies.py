@@ -76,8 +76,8 @@ def test_flasks_delay_of_memory_is_in_percent_of_tokenbs():
 
 
 def test_flasks_choices_differ_from_their_base_and_those_of_64_agents_share_its_work():
-    alone = {"path", "hmm"}
-    of_size = {"quick": {"midtier", "ft"}, "sampled": {"oltp", "midtier", "mg", "ft", "lu", *alone}}
+    alone, by_seeds = {"path", "hmm"}, {"web_threads", "web_events"}
+    of_size = {"quick": {"midtier", "ft"}, "sampled": {"oltp", "midtier", "mg", "ft", "lu", *alone, *by_seeds}}
     for size, programs in of_size.items():
         (figure,) = study.load("flask", ROOT / "bench/studies").chosen(size, ["sensitivity"])
         points = [point for point in figure.points if isinstance(point, Simulated)]
@@ -88,7 +88,9 @@ def test_flasks_choices_differ_from_their_base_and_those_of_64_agents_share_its_
                 *(("coherence.filter", kind) for kind in ("cbf", "exact", "none")),
                 *(("net.link_bytes", width) for width in ("8", "32"))} < of_choice  # fmt: skip
         many = [point for point in points if ("chip.cores", "64") in point.settings]
-        assert {point.program for point in many} == programs - alone
+        assert {point.program for point in many} == programs - alone - by_seeds
+        seeds = {(point.program, point.seeds) for point in points if ("chip.perturb", "3") in point.settings}
+        assert seeds == {(p, 5 if p in by_seeds else 2) for p in programs - {"mg", "lu"} if size != "quick"}
         assert all(point.arguments[point.arguments.index("--threads") + 1] == "64" for point in many)
     work = {point.arguments[-1] for point in many if point.program == "oltp"}
     assert work == {"97"}  # of 390
@@ -109,7 +111,7 @@ def test_flasks_choices_are_drawn_as_far_as_they_are_recorded():
     ((label, y),) = [(mark.label, mark.y) for mark in time.marks(found)]
     assert label == "filter_counts=chip" and y == pytest.approx(1.1)
     assert not time.is_there(Samples(base[1:], ()))
-    assert len(time.marks(Samples([record(p) for p in time.points], ()))) == 14
+    assert len(time.marks(Samples([record(p) for p in time.points], ()))) == 15
 
 
 @pytest.mark.parametrize("key", ["worst-5", "sparse-5-worst"])
