@@ -209,7 +209,7 @@ def test_a_measured_program_that_is_not_built_is_named(bench: Bench):
     code = bench.folder / "studies/made/study.py"
     code.write_text(code.read_text().replace(f'"{sys.executable}", "-c"', '"{build}/bin/peer", "-c"'))
     end, _, err = bench("made", "--only", "measured")
-    assert end == 2 and "bin/peer does not exist; `make build` builds it." in err, err
+    assert end == 2 and "bin/peer does not exist; `cmake --build " in err and "--target peer`" in err, err
     assert "Traceback" not in err
 
 
@@ -388,7 +388,7 @@ def test_wrong_usage_is_a_sentence_and_exit_code_2(words: list[str], said: str, 
 def test_a_program_that_is_not_built_is_named(bench: Bench):
     (bench.folder / "build/guest/plain").unlink()
     code, _, err = bench("made", "--only", "simulated")
-    assert code == 2 and "guest/plain does not exist; `make build` builds it." in err
+    assert code == 2 and "guest/plain does not exist; `cmake --build " in err and "--target guest_plain`" in err
 
 
 def test_a_published_value_without_an_answer_is_refused(bench: Bench):
@@ -478,7 +478,7 @@ def test_pages_are_drawn_of_the_records_and_nothing_is_run_or_needed(bench: Benc
         assert code == 0 and said in err, err
         assert (page.read_text(), overview.read_text(), bench.records) == (*drawn, recorded)
     code, _, err = bench("made", "--seeds", 3)
-    assert code == 2 and "rubato-chip does not exist; `make build` builds it." in err, err
+    assert code == 2 and "rubato-chip does not exist; `cmake --build " in err and "--target rubato-chip`" in err, err
 
 
 def test_a_row_that_loses_its_records_is_named(bench: Bench):
