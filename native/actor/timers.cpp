@@ -87,7 +87,7 @@ class Timers {
     const bool is_due = next != nullptr && next->at <= time;
     stopped_at.store(std::max(actor_nanoseconds(), is_due ? next->at : time), std::memory_order_relaxed);
     if (!is_due) return false;
-    if (!has_blocks()) throw std::bad_alloc();
+    if (!can_fire(*next)) throw std::bad_alloc();
     fire(*next, lock);
     return true;
   }
@@ -108,7 +108,7 @@ class Timers {
       } else if (actor_nanoseconds() < next->at) {
         const std::chrono::nanoseconds at(static_cast<std::int64_t>(next->at));
         changed_.wait_until(lock, std::chrono::steady_clock::time_point(at));
-      } else if (!has_blocks()) {
+      } else if (!can_fire(*next)) {
         changed_.wait_for(lock, kWithoutMemory);
       } else {
         fire(*next, lock);
@@ -130,6 +130,8 @@ class Timers {
     }
   }
 
+  /// The event of a delayed task has its task already.
+  static bool can_fire(const Table::Timer& timer) { return timer.action.is_of_task || has_blocks(); }
   /// Whether this thread has the blocks at hand that the message and the task of a due timer need.
   static bool has_blocks() {
     try {
