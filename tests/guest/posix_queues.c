@@ -108,8 +108,9 @@ static void messages(void) {
     _exit(4);
   }
   usleep(3000);
-  say("for the child", mq_send(queue, "hello", 5, 3));
+  const int sent = mq_send(queue, "hello", 5, 3);
   end(child);
+  say("for the child", sent);
   for (int i = 0; i < 4; ++i) mq_send(queue, "x", 1, 0);
   child = fork();
   if (child == 0) _exit((int)mq_send(queue, "last", 4, 0) + 5);
