@@ -13,7 +13,6 @@
 namespace rubato::inline v0::native {
 namespace {
 
-/// In traces, of 0 microseconds.
 struct HandedOver {};
 
 }  // namespace
@@ -21,7 +20,11 @@ struct HandedOver {};
 const engine::TaskCode Worker::kHuskCode{run_husk, nullptr, &typeid(HandedOver), false,
                                          false,    0,       engine::kNoPointer};
 
-void Worker::run_husk(Task*) { static_cast<Worker*>(engine::current_thread)->husks_.add(); }
+void Worker::run_husk(Task*) {
+  auto& self = static_cast<Worker&>(*engine::current_thread);
+  self.timer.leave_out();  // its copy has the task's place in a trace
+  self.husks_.add();
+}
 
 /// The last task of a list cannot be taken, since the worker may be about to link another behind it. So its
 /// work goes into another block, and a task that does nothing stays. @returns null if that is done already,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -310,6 +311,21 @@ TEST_P(Trace, ShowsWhoHadNothingToDo) {
   const double run_us = document()["otherData"]["run_us"];
   EXPECT_LE(total("task_us") + total("idle_us") + total("aside_us"), run_us * GetParam() + 1);
   EXPECT_GE(total("task_us"), 199'000);
+}
+
+/// The watch hands over a copy of the last task behind a long one. What stays in its place is no task.
+TEST_P(Trace, HasATaskOnceThatTheWatchHandsOver) {
+  if (GetParam() == 1) GTEST_SKIP() << "another worker runs what is handed over";
+  begin(GetParam());
+  std::atomic<int> ran{0};
+  create<nonspec>(
+      [&ran] {
+        for (int i = 0; i < 10; ++i) create<nonspec>([&ran] { ++ran; }, {});
+        while (ran != 10) std::this_thread::yield();
+      },
+      {});
+  run();
+  EXPECT_EQ(slices("task").size(), 11u);
 }
 
 TEST_P(Trace, IsWrittenAfterAnExceptionToo) {
