@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "chip/os/path_resolver.hpp"
+#include "base/owned_fd.hpp"
 #include "chip/session/program_mix.hpp"
 
 namespace rubato::chip {

@@ -78,20 +78,12 @@ std::uint64_t new_id() {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (value_ >= 0) ::close(value_);
-}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(value_, other.value_);
-  return *this;
-}
-
 MemoryFile::MemoryFile(const std::string& name)
     : name_(followed(name)), meta_name_(name_ + ".meta"), new_meta_name_(meta_name_ + ".new") {
   open_files();
   look_at_meta();
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-  new_meta_ = Descriptor(::open(new_meta_name_.c_str(), kFlags, 0600));
+  new_meta_ = OwnedFd(::open(new_meta_name_.c_str(), kFlags, 0600));
   if (new_meta_.get() < 0) fail(fmt::format("cannot write '{}'", new_meta_name_));
   has_new_meta_ = true;
 }
@@ -105,7 +97,7 @@ void MemoryFile::fail(const std::string& what) const {
 }
 
 void MemoryFile::open_files() {
-  file_ = Descriptor(::open(name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  file_ = OwnedFd(::open(name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (file_.get() < 0) fail(fmt::format("cannot open '{}' for reading and writing", name_));
   struct stat status {};
   ::fstat(file_.get(), &status);
@@ -117,7 +109,7 @@ void MemoryFile::open_files() {
                   fmt::format("-e: another server uses '{}'; wait for its end, or name another file", name_));
     fail(fmt::format("cannot lock '{}'", name_));
   }
-  folder_ = Descriptor(::open(folder_of(name_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  folder_ = OwnedFd(::open(folder_of(name_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder_.get() < 0) fail(fmt::format("cannot open the folder of '{}'", name_));
 }
 

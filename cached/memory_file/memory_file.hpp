@@ -7,27 +7,14 @@
 #include <cstdint>
 #include <string>
 
+#include "base/owned_fd.hpp"
 #include "cached/core/engine.hpp"
 #include "cached/memory_file/meta.hpp"
 
 namespace rubato::cached {
 
-/// A descriptor that is closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) : value_(value) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : value_(other.value_) { other.value_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
 /// Calls in this order: `take_back`, `forget`, and `save` at a graceful stop. Errors are an Error with exit
-/// code
-/// 71. What is not an error, such as a damaged file, is said on standard error.
+/// code 71. What is not an error, such as a damaged file, is said on standard error.
 class MemoryFile {
  public:
   /// Locks the file, and opens all that `save` will need. An error if that is not possible, if another server
@@ -56,7 +43,7 @@ class MemoryFile {
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string name_, meta_name_, new_meta_name_;
-  Descriptor file_, folder_, new_meta_;
+  OwnedFd file_, folder_, new_meta_;
   bool has_items_ = false;  ///< of an earlier process, as `meta_` says
   bool has_new_meta_ = false;
   Meta meta_;

@@ -75,10 +75,6 @@ bool is_beneath(std::string_view path, std::string_view root) {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 PathResolver::PathResolver(const std::string& sandbox, std::function<void(const std::string&)> log)
     : log_(std::move(log)) {
   const std::string here = canonical(".");
