@@ -40,10 +40,7 @@ struct IpcHead {
                 group = kGuestUser;  ///< that IPC_SET has told: the creator keeps its rights
 
   /// The rights `asked`, as bits of a mode, are those of the one user.
-  bool allows(std::uint32_t asked) const {
-    const std::uint32_t wanted = asked >> 6 | asked >> 3 | asked;
-    return (wanted & ~(mode >> 6) & 7) == 0;
-  }
+  bool allows(std::uint32_t asked) const { return owner_may(mode, asked >> 6 | asked >> 3 | asked); }
 };
 
 /// struct ipc64_perm.
@@ -68,10 +65,11 @@ class IpcTable {
   /// The place of the last object, 0 if there is none.
   std::int32_t last_place() const { return objects_.empty() ? 0 : objects_.rbegin()->first; }
 
-  /// @returns 0, -EINVAL: there was none, or -EIDRM: another one has its place.
-  std::int64_t find(std::int32_t id, Object*& result) {
+  /// `was_there`: a call has found it before, and has waited since.
+  /// @returns 0, -EINVAL: there was none, or -EIDRM: it was removed, or another one has its place.
+  std::int64_t find(std::int32_t id, Object*& result, bool was_there = false) {
     const auto found = id >= 0 ? objects_.find(id % kPlaces) : objects_.end();
-    if (found == objects_.end()) return -EINVAL;
+    if (found == objects_.end()) return was_there ? -EIDRM : -EINVAL;
     if (found->second.head.id != id) return -EIDRM;
     result = &found->second;
     return 0;

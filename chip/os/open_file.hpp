@@ -275,4 +275,12 @@ std::int64_t stat_of_made_up(std::uint64_t device, std::uint64_t inode, std::uin
                              abi::Stat& result);
 std::int64_t stat_of_host_path(int parent, const char* name, abi::Stat& result);
 
+/// Whether the owner's bits of a mode allow all that is asked: bits of R_OK, W_OK and X_OK.
+inline bool owner_may(std::uint32_t mode, std::uint32_t asked) { return (asked & ~(mode >> 6) & 7) == 0; }
+/// The bits that an open with these flags asks, but for what O_TRUNC asks.
+inline std::uint32_t rights_of_access(std::uint32_t flags) {
+  const std::uint32_t access = flags & abi::kAccessMask;
+  return (access != abi::kWriteOnly ? 4u : 0u) | (access != abi::kReadOnly ? 2u : 0u);
+}
+
 }  // namespace rubato::chip

@@ -32,13 +32,6 @@ Attributes attributes_of(PosixQueueFile& file) {
           {}};
 }
 
-/// The bits of a mode that an open with these flags needs.
-bool allows(const PosixQueue& queue, std::uint32_t flags) {
-  const std::uint32_t access = flags & abi::kAccessMask;
-  const std::uint32_t wanted = access == abi::kReadOnly ? 4u : access == abi::kWriteOnly ? 2u : 6u;
-  return (wanted & ~(queue.mode >> 6)) == 0;
-}
-
 }  // namespace mq
 }  // namespace
 
@@ -102,7 +95,7 @@ std::int64_t Process::Impl::sys_mq_open(Call& call) {
   auto found = kernel.posix_queues.find(*name);
   if (found != kernel.posix_queues.end()) {
     if ((flags & abi::kCreate) != 0 && (flags & abi::kExclusive) != 0) return -EEXIST;
-    if (!mq::allows(*found->second, flags)) return -EACCES;
+    if (!owner_may(found->second->mode, rights_of_access(flags))) return -EACCES;
   } else {
     if ((flags & abi::kCreate) == 0) return -ENOENT;
     auto queue = std::make_shared<PosixQueue>();

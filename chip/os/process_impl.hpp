@@ -386,7 +386,7 @@ struct Process::Impl final {
   // --- sys_asynchronous.cpp
   // -------------------------------------------------------------------------------------------
   std::int64_t set_asynchronous(const std::shared_ptr<OpenFile>& file, bool is_on);
-  /// The part of fcntl() for the owner of a file.
+  /// The part of fcntl() for the owner of a file; -EINVAL if the command is for something else.
   std::int64_t control_owner(Call& call, OpenFile& file);
   /// Files have changed: owners of those that became ready get their signals.
   void signal_owners();

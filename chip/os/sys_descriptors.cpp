@@ -61,12 +61,6 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
     getlk = 5,
     setlk = 6,
     setlkw = 7,
-    setown = 8,
-    getown = 9,
-    setsig = 10,
-    getsig = 11,
-    setown_ex = 15,
-    getown_ex = 16,
     ofd_getlk = 36,
     ofd_setlk = 37,
     ofd_setlkw = 38,
@@ -109,13 +103,6 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
     case setlkw:
     case ofd_setlkw:
       return lock_range(call, file, RangeLockCommand::wait, call.i32(1) == ofd_setlkw);
-    case setown:
-    case getown:
-    case setsig:
-    case getsig:
-    case setown_ex:
-    case getown_ex:
-      return control_owner(call, *file);
     case setpipe_size:
     case getpipe_size: {
       auto* const pipe = dynamic_cast<PipeEnd*>(file.get());
@@ -129,7 +116,7 @@ std::int64_t Process::Impl::sys_fcntl(Call& call) {
       if (file->host_fd() < 0) return -EINVAL;
       return or_error(::fcntl(file->host_fd(), call.i32(1), call.u32(2)));
     default:
-      return -EINVAL;
+      return control_owner(call, *file);
   }
 }
 

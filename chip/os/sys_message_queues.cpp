@@ -66,8 +66,8 @@ std::int64_t Process::Impl::sys_msgsnd(Call& call) {
   MessageQueue::Message message{*type, std::vector<std::byte>(call.a[2])};
   if (!user.read(call.a[1] + sizeof *type, message.text.data(), message.text.size())) return -EFAULT;
   MessageQueue* queue = nullptr;
-  if (const auto error = kernel.ipc.queues.find(call.i32(0), queue); error < 0)
-    return call.is_retried() ? -EIDRM : error;  // removed while the call waited
+  if (const auto error = kernel.ipc.queues.find(call.i32(0), queue, call.is_retried()); error < 0)
+    return error;
   if (!queue->head.allows(ipc::kMayWrite)) return -EACCES;
   if (queue->bytes + message.text.size() > queue->most_bytes || queue->messages.size() >= queue->most_bytes)
     return wait_for_files(call, (call.u32(3) & ipc::kNoWait) == 0, std::nullopt);
@@ -85,8 +85,8 @@ std::int64_t Process::Impl::sys_msgrcv(Call& call) {
   if ((flags & msg::kCopies) != 0 && ((flags & msg::kOtherType) != 0 || (flags & ipc::kNoWait) == 0))
     return -EINVAL;
   MessageQueue* queue = nullptr;
-  if (const auto error = kernel.ipc.queues.find(call.i32(0), queue); error < 0)
-    return call.is_retried() ? -EIDRM : error;  // removed while the call waited
+  if (const auto error = kernel.ipc.queues.find(call.i32(0), queue, call.is_retried()); error < 0)
+    return error;
   if (!queue->head.allows(ipc::kMayRead)) return -EACCES;
   const std::size_t place = msg::find_message(*queue, call.i64(3), flags);
   if (place == queue->messages.size())

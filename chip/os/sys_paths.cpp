@@ -25,13 +25,11 @@ Follow follow_unless(bool no_follow) { return no_follow ? Follow::no : Follow::y
 // The owner's bits tell what the guest may do with its own files, on every host: one where Rubato runs as
 // root would refuse nothing. For other files the host tells.
 bool lacks_right(const abi::Stat& info, std::uint32_t asked) {
-  return info.uid == kGuestUser && !S_ISLNK(info.mode) && (asked & ~(info.mode >> 6) & 7) != 0;
+  return info.uid == kGuestUser && !S_ISLNK(info.mode) && !owner_may(info.mode, asked);
 }
 
 std::uint32_t rights_of_open(std::uint32_t flags) {
-  const std::uint32_t access = flags & abi::kAccessMask;
-  const bool writes = access != abi::kReadOnly || (flags & abi::kTruncate) != 0;
-  return (access != abi::kWriteOnly ? R_OK : 0u) | (writes ? W_OK : 0u);
+  return rights_of_access(flags) | ((flags & abi::kTruncate) != 0 ? W_OK : 0u);
 }
 
 // The canonical path of an open directory, which may have been renamed since.

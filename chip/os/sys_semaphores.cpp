@@ -73,8 +73,8 @@ std::int64_t Process::Impl::operate(Call& call, std::optional<std::uint64_t> dea
   }
   const std::span<const SemaphoreOperation> wanted = read.empty() ? operations : read;
   SemaphoreSet* set = nullptr;
-  if (const auto error = kernel.ipc.semaphores.find(call.i32(0), set); error < 0)
-    return call.is_retried() ? -EIDRM : error;  // removed while the call waited
+  if (const auto error = kernel.ipc.semaphores.find(call.i32(0), set, call.is_retried()); error < 0)
+    return error;
   const auto has = [&](auto&& is) { return std::any_of(wanted.begin(), wanted.end(), is); };
   if (has([&](const SemaphoreOperation& o) { return o.index >= set->semaphores.size(); })) return -EFBIG;
   const bool alters = has([](const SemaphoreOperation& o) { return o.change != 0; });
