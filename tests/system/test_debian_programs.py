@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 import debian
+import debian_chip
 from debian import by_loader, libraries
+from debian_chip import CHIPS
 
 pytestmark = pytest.mark.long
 
@@ -87,22 +89,12 @@ THREADED = {
     "zstd": ["zstd", "-T4", "-c", "-B512K", "-3", "big"],
     "pigz": ["pigz", "-p", "4", "-b", "128", "-c", "-n", "big"],
 }
-CHIPS = {
-    "in order, mesi": [],
-    "in order, flask": ["--set", "coherence.protocol=flask"],
-    "window, mesi": ["--set", "core.model=window"],
-    "window, flask": ["--set", "core.model=window", "--set", "coherence.protocol=flask"],
-}
 
 
 @pytest.fixture(scope="module")
 def packages(build: Path) -> Path:
     """The folder that has usr."""
-    folder = build / "debian-riscv64-programs"
-    is_there = (folder / "root" / LAST).exists()
-    if reason := "" if is_there else debian.unpack(folder, PACKAGES, needed=True):
-        pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
-    return folder / "root"
+    return debian_chip.unpacked(build / "debian-riscv64-programs", PACKAGES, LAST)
 
 
 def environment(root: Path) -> dict[str, str]:
@@ -172,21 +164,8 @@ def places(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_shell(rubato_chip: Path, root: Path, places: Path, script: str, place: Path, *options: str) -> str:
     variables = {**environment(root), "PATH": str(places), "HOME": str(place), "GIT_EXEC_PATH": str(places),
                  "GIT_TEMPLATE_DIR": "", **GIT}  # fmt: skip
-    given = [part for name, value in variables.items() for part in ("--env", f"{name}={value}")]
-    # As /bin/sh it is also the shell that programs start.
-    command = [rubato_chip, "--quiet", "--cores", "4", *options, "--argv0", "/bin/sh", *given]
     place.mkdir()
-    done = subprocess.run(
-        [*command, root / "usr/bin/bash-static", "-c", script],
-        cwd=place,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "not implemented" not in done.stderr
-    return done.stdout
+    return debian_chip.in_shell(rubato_chip, root, script, place, variables, *options)
 
 
 GIT = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")

@@ -15,28 +15,20 @@ from pathlib import Path
 import pytest
 
 import debian
+import debian_chip
+from debian_chip import CHIPS
 
 pytestmark = pytest.mark.long
 
 PACKAGES = ["bash-static", "busybox-static", "coreutils", "postgresql-17", "postgresql-client-17", "nginx", "curl",
             "apache2-utils", "memcached"]  # fmt: skip
 LAST = "usr/bin/memcached"  # of the packages that are unpacked
-CHIPS = {
-    "in order, mesi": [],
-    "in order, flask": ["--set", "coherence.protocol=flask"],
-    "window, mesi": ["--set", "core.model=window"],
-    "window, flask": ["--set", "core.model=window", "--set", "coherence.protocol=flask"],
-}
 
 
 @pytest.fixture(scope="module")
 def packages(build: Path) -> Path:
     """The folder that has usr."""
-    folder = build / "debian-riscv64-servers"
-    is_there = (folder / "root" / LAST).exists()
-    if reason := "" if is_there else debian.unpack(folder, PACKAGES, needed=True):
-        pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
-    return (folder / "root").resolve()
+    return debian_chip.unpacked(build / "debian-riscv64-servers", PACKAGES, LAST).resolve()
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +38,9 @@ def places(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_shell(rubato_chip: Path, root: Path, places: Path, script: str, place: Path, *options: str) -> str:
-    given = [part for name, value in {"PATH": places, "HOME": place, "LC_ALL": "C.UTF-8"}.items()
-             for part in ("--env", f"{name}={value}")]  # fmt: skip
     place.mkdir(exist_ok=True)
-    # As /bin/sh it is also the shell that programs start.
-    command = [rubato_chip, "--quiet", "--cores", "4", *options, "--argv0", "/bin/sh", *given]
-    done = subprocess.run(
-        [*command, root / "usr/bin/bash-static", "-c", script],
-        cwd=place, stdin=subprocess.DEVNULL, capture_output=True, check=False, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "not implemented" not in done.stderr
-    return done.stdout
+    variables = {"PATH": places, "HOME": place, "LC_ALL": "C.UTF-8"}
+    return debian_chip.in_shell(rubato_chip, root, script, place, variables, *options)
 
 
 # --- PostgreSQL
