@@ -63,19 +63,18 @@ FULL_FILTER = ("At 10 % more lines are cached than the filter has cells for. Wit
                "each.")  # fmt: skip
 SPLIT = ("The best static split is that of the publication: 7 ways of directory and 1 sub-table for servers, 1 and 7 "
          "for other programs. The on-line split is each home's own choice while it runs.")  # fmt: skip
-CHOICE = ("Not in the publication. The base is FLASK at 40 %, and TokenB where the row says so. Means "
-          "are of single seeds, but for the row by seeds. A filter that counts all lines on the chip is"
-          " overfull and hardly better than none: it says yes in vain to 70 % of the reads of memory or"
-          " more (hmm has 60). `mosaic_probe=needed` saves a fifth of MOSAIC's flit-hops, and what it "
-          "still has more than FLASK is what a filter saves. The conventional filter errs less than the"
-          " d-left one for servers, and for numerical programs in 7 to 20 % of the reads of memory, "
-          "where the d-left one hardly errs. An exact filter would save 1 % of the flit-hops. Twice as "
-          "many tokens change nothing. A control message is one flit of any width, so its energy "
-          "follows the width of the links. With 64 agents the caches hold nearly all data of mg and ft."
-          " TokenB takes 1.23 times FLASK's time in oltp, 1.42 times in mg, and 0.96 to 1.00 in the "
-          "others. In mg cores then wait for memory about as long under both protocols, and for each "
-          "other longer under TokenB, 127,000 of whose requests become persistent. Each probe of FLASK "
-          "has 63 answers there, so its flit-hops exceed TokenB's in ft and mg.")  # fmt: skip
+CHOICE = ("Not in the publication. The base is FLASK at 40 %, and TokenB where the row says so. Means are of "
+          "single seeds, but for the row by seeds. A filter that counts all lines on the chip is overfull and "
+          "hardly better than none: it says yes in vain to 70 % of the reads of memory or more (hmm has 60). "
+          "`mosaic_probe=needed` saves a fifth of MOSAIC's flit-hops, and what it still has more than FLASK "
+          "is what a filter saves. The conventional filter errs less than the d-left one for servers, and for "
+          "numerical programs in 7 to 20 % of the reads of memory, where the d-left one hardly errs. An exact "
+          "filter would save 1 % of the flit-hops. Twice as many tokens change nothing. A control message is "
+          "one flit of any width, so its energy follows the width of the links. With 64 agents the caches "
+          "hold nearly all data of mg and ft. TokenB takes 1.23 times FLASK's time in oltp, 1.42 times in mg, "
+          "and 0.96 to 1.00 in the others. In mg cores then wait for memory about as long under both "
+          "protocols, and for each other longer under TokenB, 127,000 of whose requests become persistent. "
+          "Each probe of FLASK has 63 answers there, so its flit-hops exceed TokenB's in ft and mg.")  # fmt: skip
 #: Bits a line at which the chip's filters err in 5 % of questions.
 BITS = Measured("bits of a tracked line", "bits of a tracked line", ("{build}/bin/bench_filter_bits",),
                 values=("dlcbf", "cbf"), rounds=1, estimate=12)  # fmt: skip

@@ -1,13 +1,11 @@
 // Profile of a home's filter (K84). An exact record of the lines that the filter counts says which "maybe" is
 // in vain, and why. It takes no cycles and changes nothing.
 //
-//   alike     lines of one key (LineFilter): their counters are the same, so the filter cannot tell them
-//   apart in vain   "maybe" of a line that is not counted: a counted line is alike, or else only counters
-//   that the line
-//             shares with lines of other keys, such as those of overflow, say so
-//   regular   hashes are linear: lines that differ in the same bits are all alike or none is. So two regions
-//   of
-//             memory collide line by line
+// - Alike: lines of one key (LineFilter). Their counters are the same, so the filter cannot tell them apart.
+// - In vain: "maybe" of a line that is not counted. A counted line is alike, or else only counters that the
+//   line shares with lines of other keys, such as those of overflow, say so.
+// - Regular: hashes are linear, so lines that differ in the same bits are all alike or none is. Two regions
+//   of memory can thus collide line by line.
 // SPDX-License-Identifier: MIT
 #pragma once
 
